@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** iWARP under the verbs: RDMAP (RFC 5040) over DDP (RFC 5041) over MPA (RFC 5044, 6581) over the TCP offload engine. */
+#ifndef RNICSIM_IWARP_IWARP_QP_H
+#define RNICSIM_IWARP_IWARP_QP_H
+
+#include "../rnic/verbs.h"
+#include "../tcp/tcp.h"
+#include "iwarp_params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An RC-like QP in INIT. Its endpoint is the QP; it feeds its TCP connection itself. Parameters are kept by reference and const. */
+struct rnic_qp *iwarp_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rnic_cq *send_cq, struct rnic_cq *recv_cq,
+                             const struct iwarp_params *params, const struct tcp_params *tcp, const struct cc_ops *cc, const void *cc_params,
+                             int64_t link_bps, uint32_t id, uint64_t seed) SIM_MUST_CHECK;
+
+struct iwarp_peer { struct tcp_addr addr; uint8_t prio, dscp, ttl; };
+/** Start the TCP handshake, then MPA start-up as initiator; `up` is called with 0 when the QP is in RTS, or a negative status. */
+int iwarp_qp_connect(struct rnic_qp *qp, const struct iwarp_peer *peer, void (*up)(void *ctx, struct rnic_qp *qp, int status), void *ctx);
+/** Wait for the peer's SYN and MPA request as responder. */
+int iwarp_qp_accept(struct rnic_qp *qp, const struct iwarp_peer *peer, void (*up)(void *ctx, struct rnic_qp *qp, int status), void *ctx);
+const struct tcp_conn *iwarp_qp_tcp(const struct rnic_qp *qp);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
