@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** A scenario: one XML file read into structs, every parameter declared once in its room and found here through its table.
+ *
+ *  Pointers to `*_params` structs are never NULL where the comment says "set": the loader fills defaults, then a profile,
+ *  then the file, then the overrides of the size, then --set. Everything belongs to the scenario and is const after loading.
+ */
+#ifndef RNICSIM_HELPER_SCENARIO_H
+#define RNICSIM_HELPER_SCENARIO_H
+
+#include "../model/sim/param.h"
+#include "../model/sim/sim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SCENARIO_NAME_MAX 64
+
+struct cc_ops;
+struct host_params;
+struct iwarp_params;
+struct link_params;
+struct roce_params;
+struct switch_params;
+struct tcp_params;
+struct topology_params;
+struct wl_spec;
+
+/** A parameter struct made from its table: which rows were set by file, size or --set (bit = row), and from where. */
+struct scenario_params {
+    const struct param_table *table;
+    void    *values;             /* the table's struct */
+    uint64_t given;              /* rows that somebody set; the others hold the default or the profile's value */
+    int      line;               /* of the element, 0 if it is not in the file */
+    const char *file;            /* of the element: XInclude makes it another than the scenario's */
+    const char *element;         /* "switch": its name in XML and in --set */
+};
+
+/* --- what this room declares itself --- */
+
+#define SCENARIO_TRANSPORT_KINDS "iwarp|roce|tcp"
+#define SCENARIO_OPERATIONS "send|write|read"
+#define SCENARIO_CONNECTIONS "persistent|per-message"
+enum scenario_transport_kind { SCENARIO_IWARP, SCENARIO_ROCE, SCENARIO_TCP };
+enum scenario_connections { SCENARIO_PERSISTENT, SCENARIO_PER_MESSAGE };
+
+#define TRANSPORT_PARAMS(X) \
+    X(operation, ENUM, 0, 0, 2, SCENARIO_OPERATIONS, "verb that carries a message (tcp: send only); enum wl_operation", "rnicsim") \
+    X(dscp, COUNT, 0, 0, 63, NULL, "DSCP of its packets", "RFC 2474") \
+    X(prio, COUNT, 0, 0, 7, NULL, "priority (PCP, queue and PFC class) of its packets", "IEEE 802.1Q") \
+    X(ecn, BOOL, 0, 0, 1, NULL, "whether its packets are sent ECN-capable; unless given, as its congestion control wants", "RFC 3168 5") \
+    X(connections, ENUM, 0, 0, 1, SCENARIO_CONNECTIONS, "one warm connection per pair of hosts, or a new one for each message", "design.md") \
+    X(connections_per_pair, COUNT, 1, 1, 1024, NULL, "connections per pair of hosts when persistent; messages go round", "rnicsim")
+struct transport_params { PARAM_FIELDS(TRANSPORT_PARAMS) };
+extern const struct param_table transport_params_table;
+
+#define MEASURE_PARAMS(X) \
+    X(warmup_ps, TIME, 0, 0, INT64_C(1000000000000000), NULL, "messages posted before this are carried but not measured", "rnicsim") \
+    X(duration_ps, TIME, 10000000000.0, 1000, INT64_C(1000000000000000), NULL, "messages posted in this time after the warm-up are measured", "rnicsim") \
+    X(drain_ps, TIME, 100000000000.0, 0, INT64_C(10000000000000000), NULL, "time after the last post that messages have to end; then they are unfinished", "rnicsim") \
+    X(seed, COUNT, 1, 0, INT64_C(9007199254740992), NULL, "first seed of the random streams", "rnicsim") \
+    X(reps, COUNT, 1, 1, 10000, NULL, "repetitions, each with the next seed", "rnicsim") \
+    X(sample_interval_ps, TIME, 10000000.0, 1000, INT64_C(1000000000000000), NULL, "interval of the queue depth samples in queue.csv", "rnicsim")
+struct measure_params { PARAM_FIELDS(MEASURE_PARAMS) };
+extern const struct param_table measure_params_table;
+
+/* --- the scenario --- */
+
+/** A node or link of <topology kind="explicit">, in file order; node index = position. */
+struct scenario_node { char name[SCENARIO_NAME_MAX]; bool is_host; const char *file; int line; };
+struct scenario_link { uint32_t a, b; const struct link_params *params; uint64_t given; const char *file; int line; };
+
+/** <topology>. Builder kinds (star, dumbbell, leaf-spine, fat-tree) live in params (topology.h); explicit lists below. */
+struct scenario_topology {
+    const struct topology_params *params;       /* set */
+    const struct link_params *link;             /* set: rates, delays and lengths of every link unless params or fabric say otherwise */
+    bool explicit_lists;
+    struct scenario_node *nodes; uint32_t nnodes;
+    struct scenario_link *links; uint32_t nlinks;
+};
+
+struct scenario_fabric {
+    char name[SCENARIO_NAME_MAX];
+    const struct switch_params *sw;             /* set */
+    const struct link_params *link;             /* set; only rows in link_given override the topology's links */
+    uint64_t link_given;
+    const char *file; int line;
+};
+
+struct scenario_transport {
+    char name[SCENARIO_NAME_MAX];
+    enum scenario_transport_kind kind;
+    const struct transport_params *params;      /* set */
+    const struct host_params *host;             /* set */
+    const struct tcp_params *tcp;               /* set for iwarp and tcp, else NULL */
+    const struct roce_params *roce;             /* set for roce, else NULL */
+    const struct iwarp_params *iwarp;           /* set for iwarp, else NULL */
+    const struct cc_ops *cc;                    /* set */
+    const void *cc_params;                      /* the algorithm's struct; NULL if it has no parameters */
+    bool ecn;                                   /* params->ecn if given, else cc->ecn */
+    const char *file; int line;
+};
+
+/** A size distribution: bytes ascending, cumulative fraction ascending from 0 or more to exactly 1, linear between points. */
+struct scenario_cdf_point { int64_t bytes; double cumulative; };
+struct scenario_cdf {
+    char name[SCENARIO_NAME_MAX];
+    const char *source;                         /* "" if none */
+    struct scenario_cdf_point *points; size_t npoints;
+    double mean_bytes;
+    const char *file; int line;
+};
+
+struct scenario_workload {
+    char name[SCENARIO_NAME_MAX];
+    struct wl_spec *spec;                       /* set; its load is replaced by the variant's (scenario_variant_spec) */
+    const struct scenario_cdf *cdf;             /* NULL: fixed size */
+    bool has_load;                              /* Poisson: a swept load applies */
+    const char *file; int line;
+};
+
+/** One run. */
+struct variant {
+    uint32_t transport, fabric;                 /* indices */
+    double   load;                              /* 0..1; negative when no workload has a load */
+    uint64_t seed;
+};
+
+struct scenario {
+    char name[SCENARIO_NAME_MAX];
+    const char *path;                           /* as given */
+    const char *description;                    /* "" if none */
+    struct scenario_topology topology;
+    struct scenario_fabric    *fabrics;    uint32_t nfabrics;
+    struct scenario_transport *transports; uint32_t ntransports;
+    struct scenario_workload  *workloads;  uint32_t nworkloads;
+    struct scenario_cdf       *cdfs;       uint32_t ncdfs;
+    const struct measure_params *measure;       /* set */
+    bool loads_swept;                           /* <compare loads="..."> */
+    bool expect_failures;                       /* <expect failures="yes"/> */
+    struct variant *variants; size_t nvariants; /* transports x fabrics x loads x seeds, in this order of nesting, or the listed pairs */
+    struct scenario_params *params; size_t nparams; /* every parameter struct above, for --set, describe and dumps */
+    struct scenario_memory *memory;             /* owner of all of it */
+};
+
+struct scenario_options {
+    const char *size;                           /* "ci", "full" or NULL: as written */
+    const char *const *sets; size_t nsets;      /* "NAME=VALUE", in order */
+    bool has_seed; uint64_t seed;               /* --seed, --reps: before sets */
+    uint32_t reps;                              /* 0: as written */
+};
+
+/** Read, validate and expand. NULL on bad input: err holds one or more lines "file:line: message". options may be NULL. */
+struct scenario *scenario_load(const char *path, const struct scenario_options *options, char *err, size_t errlen) SIM_MUST_CHECK;
+/** The same from memory (fuzzing, tests); name stands for the file in messages and relative XIncludes. */
+struct scenario *scenario_load_memory(const char *xml, size_t len, const char *name, const struct scenario_options *options, char *err, size_t errlen) SIM_MUST_CHECK;
+void scenario_free(struct scenario *sc);
+
+/** The link parameters of a topology link (base) on this fabric: rows the fabric gives replace base's. */
+void scenario_link_on_fabric(const struct scenario_fabric *f, const struct link_params *base, struct link_params *out);
+/** Workload w's specification for a variant: with its load. out has the type of model/workload/workload.h. */
+void scenario_variant_spec(const struct scenario *sc, const struct variant *v, uint32_t w, struct wl_spec *out);
+/** "iwarp-routed", "-load70" added when loads are swept, "-seed3" when there are several seeds: a directory name. Returns buf. */
+const char *scenario_variant_name(const struct scenario *sc, const struct variant *v, char *buf, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
