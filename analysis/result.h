@@ -73,6 +73,12 @@ void result_metric_stats(const struct result *r, enum result_metric m, struct re
 /** --- files (written beside and renamed; 0, or -1 with errno and a sentence in err) --- */
 int result_write_messages(const struct result *r, const char *path, char *err, size_t errlen);
 int result_write_summary(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
+/** queue.csv: time and the largest egress queue since the sample before. */
+int result_write_queue(const struct result *r, const char *path, char *err, size_t errlen);
+/** Directory name of one variant and seed inside a result directory: "roce-lossless-load50-seed1" (load left out when none); returns buf. */
+const char *result_dir_name(const struct result *r, char *buf, size_t len);
+/** variants.csv in a result directory: one row a variant and seed (directory, transport, fabric, load, seed), what plots start from. */
+int result_write_index(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
 /** The terminal's table: one row a variant, seeds merged with a confidence interval of p99. width: columns of the terminal. */
 void result_print_table(const struct result *const *r, size_t n, int width, void *stdio_file);
 /** Plots of a result directory (it reads messages.csv, queue.csv and summary.json there), as SVG and PNG by gnuplot. Names the files on
