@@ -73,6 +73,9 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr) SIM_MUST_C
 uint32_t rnic_qp_num(const struct rnic_qp *qp);
 enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp);
 int rnic_qp_set_error(struct rnic_qp *qp);
+/** Free a QP before its device goes (which frees the rest). Work still queued ends without completions; completions already
+ *  made still reach the application. */
+void rnic_qp_destroy(struct rnic_qp *qp);
 /** User context, for callbacks. */
 void  rnic_qp_set_ctx(struct rnic_qp *qp, void *ctx);
 void *rnic_qp_ctx(const struct rnic_qp *qp);
