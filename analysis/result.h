@@ -34,6 +34,7 @@ struct result_host { uint32_t node; int64_t busy_ps; };
 
 struct result {
     char transport[RESULT_NAME_MAX], fabric[RESULT_NAME_MAX], scenario[RESULT_NAME_MAX], engine[RESULT_NAME_MAX];
+    char name[128];                       /* of its directory: "roce-lossless", "-load50", "-seed3" added where they vary */
     double load;                          /* 0..1; negative: no load in this workload */
     uint64_t seed;
     struct result_message *messages;      /* all, measured or not, by id */
@@ -70,14 +71,21 @@ enum result_metric { RESULT_LATENCY_NS, RESULT_SLOWDOWN, RESULT_SELF_SLOWDOWN, R
 /** Statistics of the measured messages of a result. */
 void result_metric_stats(const struct result *r, enum result_metric m, struct result_stats *out);
 
+/** Payload delivered in the measurement window by its length, bit/s. */
+double result_goodput_bps(const struct result *r);
+/** Measured messages that ended well by the window's length, 1/s. */
+double result_message_rate(const struct result *r);
+/** Payload over wire bytes (preamble, gap, headers, retransmissions, acknowledgements: all that hosts sent), whole run. */
+double result_wire_efficiency(const struct result *r);
+/** Share of the slowest 0.1 % (at least one) of the measured messages for which a retransmission timer fired. */
+double result_timer_share_of_tail(const struct result *r);
+
 /** --- files (written beside and renamed; 0, or -1 with errno and a sentence in err) --- */
 int result_write_messages(const struct result *r, const char *path, char *err, size_t errlen);
 int result_write_summary(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
 /** queue.csv: time and the largest egress queue since the sample before. */
 int result_write_queue(const struct result *r, const char *path, char *err, size_t errlen);
-/** Directory name of one variant and seed inside a result directory: "roce-lossless-load50-seed1" (load left out when none); returns buf. */
-const char *result_dir_name(const struct result *r, char *buf, size_t len);
-/** variants.csv in a result directory: one row a variant and seed (directory, transport, fabric, load, seed), what plots start from. */
+/** variants.csv in a result directory: one row a variant and seed (name, transport, fabric, load, seed), what plots start from. */
 int result_write_index(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
 /** The terminal's table: one row a variant, seeds merged with a confidence interval of p99. width: columns of the terminal. */
 void result_print_table(const struct result *const *r, size_t n, int width, void *stdio_file);
