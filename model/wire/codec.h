@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /** Frames as bytes: encoders, decoders, checks. Pure functions; formats as in IEEE 802.3/802.1Q/802.1Qbb, RFC 791,
  *  8200, 768, 9293, 7323, 2018, and the InfiniBand specification's RoCEv2 annex (A17).
+ *
+ *  Our layout of TCP options, the one that pkt_tcp_opt_bytes() counts: MSS; timestamps after SACK-permitted if that is present,
+ *  else after two NOPs; SACK-permitted without timestamps after two NOPs; NOP and window scale; two NOPs and SACK blocks. So
+ *  each option begins where its words are aligned, and a SYN looks as Linux's does. Any order is read.
  */
 #ifndef RNICSIM_WIRE_CODEC_H
 #define RNICSIM_WIRE_CODEC_H
@@ -12,42 +16,54 @@
 extern "C" {
 #endif
 
-/** What simulations derive from node ids and captures carry freely. */
+/** What simulations derive from node ids and captures carry freely, and what is kept only so that a decoded frame encodes
+ *  to the same bytes. All zero but for the addresses is a plain frame. */
 struct wire_l3 {
     uint8_t  dmac[6], smac[6];
     uint16_t vlan_id;        /* and DEI in bit 12; pcp is in the packet */
     uint8_t  src6[16], dst6[16];
     uint32_t flow_label;
     uint8_t  ip_df;          /* IPv4 don't fragment */
-    uint16_t udp_checksum;   /* as received; 0 when sent by us */
+    uint8_t  tcp_resv;       /* the four reserved bits after the data offset */
+    uint8_t  ip_opt_len, ip_opt[40];   /* IPv4 options */
+    uint8_t  tcp_opt_len, tcp_opt[40]; /* TCP options where they are not in our layout; tcp_opt_len 0: ours */
+    uint8_t  trailer_len, trailer[64]; /* bytes after the network packet: padding, or an FCS that was captured */
+    uint16_t udp_checksum;   /* as received; 0 when sent by us. Not 0: computed when encoding */
 };
 
 enum wire_status {
     WIRE_OK = 0,
     WIRE_TRUNCATED, WIRE_UNKNOWN_ETHERTYPE, WIRE_UNKNOWN_PROTOCOL, WIRE_BAD_IP_HEADER, WIRE_BAD_IP_CHECKSUM,
     WIRE_FRAGMENT, WIRE_BAD_UDP_LENGTH, WIRE_BAD_UDP_CHECKSUM, WIRE_BAD_TCP_HEADER, WIRE_BAD_TCP_CHECKSUM,
-    WIRE_BAD_TCP_OPTION, WIRE_BAD_OPCODE, WIRE_BAD_PAD, WIRE_BAD_ICRC, WIRE_BAD_PFC
+    WIRE_BAD_TCP_OPTION, WIRE_BAD_OPCODE, WIRE_BAD_PAD, WIRE_BAD_ICRC, WIRE_BAD_PFC,
+    WIRE_STATUS_COUNT
 };
+/** A phrase for people: "bad ICRC". */
 const char *wire_status_name(enum wire_status s);
 
 #define WIRE_FRAME_MAX 65600
 
 /** Encode a whole frame, destination MAC first, without FCS, padded to 60 bytes; checksums and ICRC filled in.
- *  l3 NULL: MACs 02:00:00 + node id, DF set for RoCE, IPv4 from p. Returns its length, at most cap
- *  (a frame is at most frame_len - 4). */
+ *  l3 NULL: MACs 02:00:00 + node id, DF set, IPv4 from p (IPv6, if flagged: fd00:: + the IPv4 address). Returns its length
+ *  (frame_len - 4 with l3 NULL); 0 if cap is less or the packet cannot be sent (more than 40 bytes of TCP options). */
 size_t wire_encode(const struct pkt *p, const struct wire_l3 *l3, uint8_t *out, size_t cap);
 
-/** Decode a frame without FCS. The payload becomes one CHUNK_BYTES (caller releases) or CHUNK_LITERAL. Checks every
- *  checksum and the ICRC; on a wrong checksum the packet is decoded all the same and the first fault returned.
- *  l3 may be NULL. orig_len: the length on the wire if the capture is cut (else len). */
+/** Decode a frame without FCS into *p, whatever it held; the caller releases the payload whatever the status. The payload
+ *  becomes one chunk, CHUNK_LITERAL or CHUNK_BYTES. Checks every checksum and the ICRC; on a wrong checksum the packet is decoded
+ *  all the same and the first fault returned. What is not ours to read becomes PKT_RAW without payload, addresses set if there
+ *  are any. frame_len is what pkt_set_len() would make it, flow_hash that of pkt_flow_hash(); IPv6 addresses are folded to
+ *  their last 32 bits in p. l3 may be NULL. */
 enum wire_status wire_decode(const uint8_t *frame, size_t len, struct pkt *p, struct wire_l3 *l3);
 
 /** CRC32c (RFC 3720 B.4): "123456789" gives 0xe3069283. Start with 0, feed on. Hardware-assisted where available;
  *  same value everywhere. */
 uint32_t wire_crc32c(uint32_t crc, const void *bytes, size_t len);
+/** The same without help from the processor. */
+uint32_t wire_crc32c_portable(uint32_t crc, const void *bytes, size_t len);
 /** The Ethernet FCS and ICRC polynomial, zlib's form. */
 uint32_t wire_crc32(uint32_t crc, const void *bytes, size_t len);
-/** ICRC over an encoded IP packet (IP header through payload and pad), in wire order of its value. */
+/** ICRC of an encoded IPv4 or IPv6 packet, IP header through payload and pad (the ICRC itself not included). Goes on the wire
+ *  least significant byte first. */
 uint32_t wire_icrc(const uint8_t *ip, size_t len);
 
 /** One RoCE opcode, from the table in roce_opcode.h. */
@@ -63,12 +79,13 @@ enum wire_roce_op_flag {
 };
 /** ONLY is FIRST | LAST. NULL name for undefined opcodes. */
 extern const struct wire_roce_op wire_roce_op[256];
-enum { /* the names of opcodes; UC and UD share the low five bits */
+enum { /* the names of opcodes */
     ROCE_SEND_FIRST = 0x00, ROCE_SEND_MIDDLE, ROCE_SEND_LAST, ROCE_SEND_LAST_IMM, ROCE_SEND_ONLY, ROCE_SEND_ONLY_IMM,
     ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE, ROCE_WRITE_LAST, ROCE_WRITE_LAST_IMM, ROCE_WRITE_ONLY, ROCE_WRITE_ONLY_IMM,
     ROCE_READ_REQUEST, ROCE_READ_RESP_FIRST, ROCE_READ_RESP_MIDDLE, ROCE_READ_RESP_LAST, ROCE_READ_RESP_ONLY,
     ROCE_ACK, ROCE_ATOMIC_ACK, ROCE_CMP_SWAP, ROCE_FETCH_ADD, ROCE_SEND_LAST_INV = 0x16, ROCE_SEND_ONLY_INV = 0x17,
-    ROCE_CNP = 0x81
+    ROCE_UC = 0x20,          /* added to SEND and WRITE */
+    ROCE_UD_SEND_ONLY = 0x64, ROCE_UD_SEND_ONLY_IMM, ROCE_CNP = 0x81
 };
 
 #define WIRE_ROCE_PORT 4791

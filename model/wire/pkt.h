@@ -21,6 +21,8 @@ extern "C" {
 #define PKT_IFG_BYTES 12
 #define PKT_FRAME_MIN_BYTES 64
 
+/** PKT_RAW is an IPv4 packet of no transport of ours: encoded with IP protocol 253 (for experiments, RFC 3692), the payload
+ *  following the IP header, no ports. */
 enum pkt_kind { PKT_ROCE, PKT_TCP, PKT_PFC, PKT_RAW };
 
 enum pkt_flag {
@@ -36,10 +38,12 @@ struct pkt_roce {
     uint8_t  se, m, pad, tver, fecn, becn, ack_req;
     uint16_t pkey;
     uint8_t  syndrome;       /* AETH */
-    uint8_t  resv8a;         /* the 6+... reserved bits of BTH bytes 4 and 8 as received; 0 when sent by us */
-    uint32_t dqpn, psn;
-    uint32_t msn;            /* AETH */
+    uint8_t  resv8a;         /* reserved low 7 bits of the BTH's byte 8 as received; 0 when sent by us */
+    uint32_t dqpn, psn;      /* 24 bits */
+    uint32_t msn;            /* AETH, 24 bits */
     uint32_t imm_or_rkey;    /* ImmDt or IETH, host order */
+    uint8_t  resv6;          /* reserved low 6 bits of the BTH's byte 4 as received; 0 when sent by us */
+    uint8_t  resv_deth;      /* DETH's reserved byte, likewise */
     union {
         struct { uint64_t va; uint32_t rkey, len; } reth;
         struct { uint64_t va, swap_add, compare; uint32_t rkey; } atomic;
@@ -135,15 +139,18 @@ _Static_assert(sizeof(struct pkt) == 256, "four cache lines");
 static inline uint32_t pkt_addr_of_node(uint32_t node) { return UINT32_C(0x0a000001) + node; }
 static inline uint32_t pkt_node_of_addr(uint32_t addr) { return addr - UINT32_C(0x0a000001); }
 
-/** The content of pattern payloads: a pure function, 8 bytes at a time for whole words. seed names a memory region
- *  (or a stream), off the place in it. */
-static inline uint8_t pkt_pattern_byte(uint64_t seed, uint64_t off)
+/** The content of pattern payloads: a pure function. seed names a memory region (or a stream), off the place in it; word
+ *  i holds the bytes of [8 i, 8 i + 8), the lowest first. */
+static inline uint64_t pkt_pattern_word(uint64_t seed, uint64_t i)
 {
-    uint64_t z = (seed + (off >> 3) * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t z = seed + i * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (uint8_t)(z >> 8 * (off & 7));
+    return z ^ z >> 31;
+}
+static inline uint8_t pkt_pattern_byte(uint64_t seed, uint64_t off)
+{
+    return (uint8_t)(pkt_pattern_word(seed, off >> 3) >> 8 * (off & 7));
 }
 
 /** Hash of (src, dst, protocol, sport, dport), what ECMP sees. */
@@ -155,15 +162,21 @@ static inline uint32_t pkt_flow_hash(uint32_t src, uint32_t dst, uint8_t proto, 
     return (uint32_t)(z >> 32);
 }
 
+/** Bytes of TCP options on the wire in our layout (codec.h) for the options that t->opt and t->nsack announce: a multiple of
+ *  4. More than 40 cannot be sent: with timestamps three SACK blocks are the most. */
+uint32_t pkt_tcp_opt_bytes(const struct pkt_tcp *t);
+
 /** Header bytes between the Ethernet header and the payload and after the payload, FCS excluded, for this packet's
- *  kind, opcode and options: IP + UDP + BTH + extended headers + pad + ICRC, or IP + TCP + options. */
+ *  kind, opcode and options: IP + UDP + BTH + extended headers + pad + ICRC, or IP + TCP + options (opt_len if it is
+ *  set, else our layout's), or the PFC body of 20, or the IP header of a raw packet. */
 uint32_t pkt_overhead_bytes(const struct pkt *p);
 
 /** Set frame_len from kind, headers, options and payload_len: Ethernet 14 (+4 VLAN), pkt_overhead_bytes, payload,
- *  FCS 4, at least 64. RoCE's pad field is set to -payload_len mod 4. */
+ *  FCS 4, at least 64. RoCE's pad field is set to -payload_len mod 4, TCP's opt_len to pkt_tcp_opt_bytes(). */
 void pkt_set_len(struct pkt *p);
 
-/** Append payload chunks; they add to payload_len. Return false when no chunk slot is left (then flatten). */
+/** Append payload chunks; they add to payload_len. Return false and change nothing when too few chunk slots are left or
+ *  payload_len would pass 65535; an empty run is no chunk and true. */
 bool pkt_add_pattern(struct pkt *p, uint32_t len, uint64_t seed, uint64_t off);
 bool pkt_add_literal(struct pkt *p, const void *bytes, uint32_t len);          /* splits over slots if > 24 */
 bool pkt_add_bytes(struct pkt *p, const void *bytes, uint32_t len);            /* copies into a buffer of its own */
@@ -171,11 +184,13 @@ bool pkt_add_mpa_tail(struct pkt *p, uint32_t pad, uint32_t span, bool crc_off);
 
 /** Copy payload bytes [from, from + len) out, generating what is symbolic. */
 void pkt_payload_read(const struct pkt *p, uint32_t from, uint32_t len, uint8_t *out);
-/** Make dst's payload the bytes of src's (deep copy). */
+/** Make dst a copy of src, headers and payload, with buffers of its own; dst->next is NULL. What dst held is overwritten, not
+ *  freed. Aborts when memory is exhausted. */
 void pkt_copy(struct pkt *dst, const struct pkt *src);
 /** Free the buffers that the packet owns; the packet itself goes back to its pool by its holder. */
 void pkt_release_payload(struct pkt *p);
-/** Equal in everything that is on the wire, payload compared as bytes. */
+/** Equal in everything that is on the wire, payload compared as bytes. Holders' scratch, flow_hash, PKT_F_CORRUPT and
+ *  PKT_F_RETX are not; pcp is where a tag is. */
 bool pkt_equal(const struct pkt *a, const struct pkt *b);
 
 #ifdef __cplusplus
