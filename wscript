@@ -39,6 +39,7 @@ def configure(conf):
     conf.check_cc(lib='m', uselib_store='M')
     conf.check_cc(lib='z', header_name='zlib.h', uselib_store='Z')
     conf.check_cc(lib='dl', uselib_store='DL', mandatory=False)
+    conf.check_cc(lib='Rmath', uselib_store='RMATH')
     conf.check_cc(header_name='Random123/philox.h', msg='Checking for Random123')
     conf.check_cc(lib='cmocka', header_name='stdarg.h stddef.h setjmp.h stdint.h cmocka.h', uselib_store='CMOCKA', mandatory=False)
     conf.env.HAVE_NS3 = False
@@ -95,8 +96,8 @@ def build(bld):
     incl = ['model/sim', '.']
     bld.objects(target='rnic_objs', source=glob('model/**/*.c'), includes=incl, use='Z M')
     cli = [s for s in glob('helper/*.c') + glob('analysis/*.c') if s.name != 'main.c']
-    bld.objects(target='cli_objs', source=cli, includes=incl, use='XML2', defines=_defines(bld))
-    libs = 'Z M DL XML2'
+    bld.objects(target='cli_objs', source=cli, includes=incl, use='XML2 RMATH', defines=_defines(bld))
+    libs = 'Z M DL XML2 RMATH'
     if fuzz:
         for src in glob('test/fuzz/fuzz_*.c'):
             bld.program(target='test/fuzz/' + src.name[:-2], source=[src], includes=incl, use='rnic_objs cli_objs ' + libs,

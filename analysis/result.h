@@ -71,6 +71,8 @@ enum result_metric { RESULT_LATENCY_NS, RESULT_SLOWDOWN, RESULT_SELF_SLOWDOWN, R
 /** Statistics of the measured messages of a result. */
 void result_metric_stats(const struct result *r, enum result_metric m, struct result_stats *out);
 
+/** Append the metric's values of measured, successful messages to v (room for nmessages more) and count the others. */
+void result_metric_values(const struct result *r, enum result_metric m, double *v, size_t *n, size_t *infinite);
 /** Payload delivered in the measurement window by its length, bit/s. */
 double result_goodput_bps(const struct result *r);
 /** Measured messages that ended well by the window's length, 1/s. */
@@ -87,7 +89,8 @@ int result_write_summary(const struct result *const *r, size_t n, const char *pa
 int result_write_queue(const struct result *r, const char *path, char *err, size_t errlen);
 /** variants.csv in a result directory: one row a variant and seed (name, transport, fabric, load, seed), what plots start from. */
 int result_write_index(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
-/** The terminal's table: one row a variant, seeds merged with a confidence interval of p99. width: columns of the terminal. */
+/** The terminal's table: a column a variant, its seeds merged (they must stand together in r) with 95 % confidence intervals of the
+ *  tail over seeds, a row a figure; then a verdict a lossless variant. width: columns of the terminal. */
 void result_print_table(const struct result *const *r, size_t n, int width, void *stdio_file);
 /** Plots of a result directory (it reads messages.csv, queue.csv and summary.json there), as SVG and PNG by gnuplot. Names the files on
  *  stdio_file unless NULL. */

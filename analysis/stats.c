@@ -78,22 +78,28 @@ static double metric_of(const struct result_message *m, enum result_metric metri
     return NAN;
 }
 
+void result_metric_values(const struct result *r, enum result_metric metric, double *v, size_t *n, size_t *infinite)
+{
+    for (size_t i = 0; i < r->nmessages; i++) {
+        const struct result_message *m = &r->messages[i];
+        if (!m->measured)
+            continue;
+        if (m->outcome != RESULT_OK) {
+            ++*infinite;
+            continue;
+        }
+        double x = metric_of(m, metric);
+        if (!isnan(x))
+            v[(*n)++] = x;
+    }
+}
+
 void result_metric_stats(const struct result *r, enum result_metric metric, struct result_stats *out)
 {
     double *v = malloc((r->nmessages ? r->nmessages : 1) * sizeof *v);
     size_t n = 0, infinite = 0;
-    for (size_t i = 0; v && i < r->nmessages; i++) {
-        const struct result_message *m = &r->messages[i];
-        if (!m->measured)
-            continue;
-        if (m->outcome == RESULT_OK) {
-            double x = metric_of(m, metric);
-            if (!isnan(x))
-                v[n++] = x;
-        } else {
-            infinite++;
-        }
-    }
+    if (v)
+        result_metric_values(r, metric, v, &n, &infinite);
     result_stats_of(v, n, infinite, out);
     free(v);
 }
