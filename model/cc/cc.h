@@ -54,6 +54,7 @@ struct cc {
     uint32_t mss_bytes;
     uint32_t initial_window_bytes;
     int64_t  base_rtt_ps;        /* of the path unloaded, 0 if unknown */
+    double   alpha;              /* written by the algorithm, read by traces: its estimate of congestion (DCTCP, DCQCN), else 0 */
     union { uint64_t align; uint8_t bytes[CC_STATE_BYTES]; } state;
 };
 
