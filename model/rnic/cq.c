@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Completion queues. An entry waits in the ring until the application sees it, at the host's cost; entries of one CQ are
+ * seen in the order in which they were made. */
+#include "rnic_internal.h"
+#include <stdlib.h>
+
+struct rnic_cq *rnic_cq_new(struct rnic_dev *d, uint32_t depth, uint32_t core, void (*on_wc)(void *ctx, const struct rnic_wc *wc), void *ctx)
+{
+    if (d == NULL || depth == 0 || depth > UINT32_C(1) << 24)
+        return NULL;
+    struct rnic_cq *cq = calloc(1, sizeof *cq);
+    if (cq == NULL)
+        return NULL;
+    cq->dev = d;
+    cq->depth = depth;
+    cq->core = core;
+    cq->on_wc = on_wc;
+    cq->ctx = ctx;
+    cq->next = d->cqs;
+    d->cqs = cq;
+    return cq;
+}
+
+void rnic_cq_free(struct rnic_cq *cq)
+{
+    free(cq->ring);
+    free(cq);
+}
+
+static void grow(struct rnic_cq *cq)
+{
+    uint32_t cap = cq->cap ? cq->cap * 2 : 8;
+    struct rnic_wc *ring = malloc(cap * sizeof *ring);
+    if (ring == NULL)
+        abort();
+    for (uint32_t i = cq->head; i != cq->tail; i++)
+        ring[i & (cap - 1)] = cq->ring[i & (cq->cap - 1)];
+    free(cq->ring);
+    cq->ring = ring;
+    cq->cap = cap;
+}
+
+/* The application takes the oldest entry. */
+static void see(struct rnic_cq *cq)
+{
+    struct rnic_wc wc = cq->ring[cq->head++ & (cq->cap - 1)];
+    struct host *h = cq->dev->host;
+    if (h != NULL) {
+        uint64_t v = wc.wr_id * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)wc.qpn << 40 ^ (uint64_t)wc.status << 32 ^ wc.byte_len;
+        sim_note(host_sim(h), host_node(h), SIM_NOTE_COMPLETION, v);
+    }
+    if (cq->on_wc != NULL)
+        cq->on_wc(cq->ctx, &wc);
+}
+
+static void seen(struct sim *s, void *ctx, void *arg)
+{
+    (void)s;
+    (void)arg;
+    see(ctx);
+}
+
+bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t dma_bytes)
+{
+    bool fits = cq->tail - cq->head < cq->depth;
+    if (cq->tail - cq->head == cq->cap)
+        grow(cq);
+    struct rnic_wc *slot = &cq->ring[cq->tail++ & (cq->cap - 1)];
+    *slot = *wc;
+    if (!fits && wc->status == RNIC_WC_SUCCESS)
+        slot->status = RNIC_WC_FATAL_ERR;
+    bool overrun = slot->status != wc->status;
+    if (cq->dev->host != NULL) {
+        host_complete(cq->dev->host, cq->core, dma_bytes, seen, cq, NULL);
+    } else if (!cq->delivering) {
+        cq->delivering = true;
+        while (cq->head != cq->tail)
+            see(cq);
+        cq->delivering = false;
+    }
+    return !overrun;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory regions: keys, access checks, placement, sources, atomics, watchers. */
+#include "rnic_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define GENERATION_BITS 8
+#define MAX_SLOTS ((UINT32_C(1) << (32 - GENERATION_BITS)) - 1)
+
+const char *rnic_fault_name(enum rnic_fault f)
+{
+    static const char *const names[] = { "none", "key", "protection domain", "access", "wrap", "bounds", "alignment" };
+    return (unsigned)f < sizeof names / sizeof names[0] ? names[f] : "?";
+}
+
+static bool take_slot(struct rnic_dev *d, uint32_t *slot)
+{
+    if (d->free_slot != 0) {
+        *slot = d->free_slot - 1;
+        d->free_slot = d->slots[*slot].next_free;
+        return true;
+    }
+    if (d->nslots == d->slot_cap) {
+        uint32_t cap = d->slot_cap ? d->slot_cap * 2 : 8;
+        struct rnic_mr_slot *s = d->nslots < MAX_SLOTS ? realloc(d->slots, cap * sizeof *s) : NULL;
+        if (s == NULL)
+            return false;
+        d->slots = s;
+        d->slot_cap = cap;
+    }
+    *slot = d->nslots++;
+    d->slots[*slot] = (struct rnic_mr_slot){ 0 };
+    return true;
+}
+
+struct rnic_mr *rnic_mr_reg(struct rnic_pd *pd, uint64_t va, uint64_t len, unsigned access, uint8_t *mem)
+{
+    if (pd == NULL || len == 0 || va + len - 1 < va || access > 0xf)
+        return NULL;
+    uint32_t slot;
+    struct rnic_mr *mr = calloc(1, sizeof *mr);
+    if (mr == NULL || !take_slot(pd->dev, &slot)) {
+        free(mr);
+        return NULL;
+    }
+    if (access & (RNIC_REMOTE_WRITE | RNIC_REMOTE_ATOMIC))
+        access |= RNIC_LOCAL_WRITE;
+    mr->pd = pd;
+    mr->va = va;
+    mr->len = len;
+    mr->access = access;
+    mr->mem = mem;
+    mr->key = (slot + 1) << GENERATION_BITS | pd->dev->slots[slot].generation;
+    pd->dev->slots[slot].mr = mr;
+    return mr;
+}
+
+static void mr_free(struct rnic_mr *mr)
+{
+    free(mr->cells);
+    free(mr->events);
+    free(mr);
+}
+
+void rnic_mr_dereg(struct rnic_mr *mr)
+{
+    struct rnic_dev *d = mr->pd->dev;
+    uint32_t slot = (mr->key >> GENERATION_BITS) - 1;
+    d->slots[slot].mr = NULL;
+    d->slots[slot].generation++;
+    d->slots[slot].next_free = d->free_slot;
+    d->free_slot = slot + 1;
+    if (mr->ev_head != mr->ev_tail)
+        mr->dead = true; /* the last event on its way frees it */
+    else
+        mr_free(mr);
+}
+
+void rnic_mr_free_all(struct rnic_dev *d)
+{
+    for (uint32_t i = 0; i < d->nslots; i++)
+        if (d->slots[i].mr != NULL)
+            mr_free(d->slots[i].mr);
+    free(d->slots);
+}
+
+uint32_t rnic_mr_key(const struct rnic_mr *mr) { return mr->key; }
+
+struct rnic_mr *rnic_mr_find(const struct rnic_dev *d, uint32_t key)
+{
+    uint32_t slot = (key >> GENERATION_BITS) - 1;
+    if (slot >= d->nslots)
+        return NULL;
+    struct rnic_mr *mr = d->slots[slot].mr;
+    return mr != NULL && mr->key == key ? mr : NULL;
+}
+
+/* --- checks --- */
+
+static enum rnic_fault check(const struct rnic_qp *qp, uint32_t key, uint64_t va, uint64_t len, unsigned need, struct rnic_mr **out)
+{
+    struct rnic_mr *mr = rnic_mr_find(qp->dev, key);
+    *out = mr;
+    if (mr == NULL || mr->invalid)
+        return RNIC_FAULT_KEY;
+    if (mr->pd != qp->pd)
+        return RNIC_FAULT_PD;
+    if ((mr->access & need) != need)
+        return RNIC_FAULT_ACCESS;
+    if (va + len < va)
+        return RNIC_FAULT_WRAP;
+    if (va < mr->va || len > mr->len || va - mr->va > mr->len - len)
+        return RNIC_FAULT_BOUNDS;
+    return RNIC_FAULT_NONE;
+}
+
+enum rnic_fault rnic_check(const struct rnic_qp *qp, uint32_t key, uint64_t va, uint64_t len, unsigned need)
+{
+    struct rnic_mr *mr;
+    return len == 0 ? RNIC_FAULT_NONE : check(qp, key, va, len, need, &mr);
+}
+
+enum rnic_fault rnic_place(struct rnic_qp *qp, uint32_t key, uint64_t va, uint32_t len, unsigned need, const struct pkt *p, uint32_t from)
+{
+    struct rnic_mr *mr;
+    if (len == 0)
+        return RNIC_FAULT_NONE;
+    enum rnic_fault f = check(qp, key, va, len, need, &mr);
+    if (f == RNIC_FAULT_NONE && mr->mem != NULL)
+        pkt_payload_read(p, from, len, mr->mem + (va - mr->va));
+    return f;
+}
+
+enum rnic_fault rnic_place_bytes(struct rnic_qp *qp, uint32_t key, uint64_t va, uint32_t len, unsigned need, const uint8_t *bytes)
+{
+    struct rnic_mr *mr;
+    if (len == 0)
+        return RNIC_FAULT_NONE;
+    enum rnic_fault f = check(qp, key, va, len, need, &mr);
+    if (f == RNIC_FAULT_NONE && mr->mem != NULL)
+        memcpy(mr->mem + (va - mr->va), bytes, len);
+    return f;
+}
+
+/* --- sources --- */
+
+enum rnic_fault rnic_describe(const struct rnic_qp *qp, uint32_t key, uint64_t va, uint64_t len, unsigned need, struct rnic_span *out)
+{
+    struct rnic_mr *mr;
+    *out = (struct rnic_span){ 0 };
+    if (len == 0)
+        return RNIC_FAULT_NONE;
+    enum rnic_fault f = check(qp, key, va, len, need, &mr);
+    if (f == RNIC_FAULT_NONE) {
+        out->off = va - mr->va;
+        out->seed = key;
+        out->mem = mr->mem != NULL ? mr->mem + out->off : NULL;
+    }
+    return f;
+}
+
+enum rnic_fault rnic_describe_wqe(const struct rnic_qp *qp, const struct rnic_wqe *w, struct rnic_span *out)
+{
+    if (w->inline_data != NULL) {
+        *out = (struct rnic_span){ .mem = w->inline_data };
+        return RNIC_FAULT_NONE;
+    }
+    return rnic_describe(qp, w->wr.sge.lkey, w->wr.sge.va, w->wr.sge.len, 0, out);
+}
+
+static void append(struct pkt *p, const struct rnic_span *s, uint32_t off, uint32_t len)
+{
+    bool ok = s->mem != NULL ? pkt_add_bytes(p, s->mem + off, len) : pkt_add_pattern(p, len, s->seed, s->off + off);
+    assert(ok);
+    (void)ok;
+}
+
+enum rnic_fault rnic_source(struct rnic_qp *qp, uint32_t key, uint64_t va, uint32_t len, unsigned need, struct pkt *p)
+{
+    struct rnic_span s;
+    enum rnic_fault f = rnic_describe(qp, key, va, len, need, &s);
+    if (f == RNIC_FAULT_NONE && len > 0)
+        append(p, &s, 0, len);
+    return f;
+}
+
+enum rnic_fault rnic_source_wqe(struct rnic_qp *qp, const struct rnic_wqe *w, uint32_t off, uint32_t len, struct pkt *p)
+{
+    struct rnic_span s;
+    assert((uint64_t)off + len <= w->wr.sge.len);
+    enum rnic_fault f = rnic_describe_wqe(qp, w, &s);
+    if (f == RNIC_FAULT_NONE && len > 0)
+        append(p, &s, off, len);
+    return f;
+}
+
+/* --- atomics --- */
+
+static uint64_t get_le64(const uint8_t *b)
+{
+    uint64_t v = 0;
+    for (unsigned i = 8; i-- > 0;)
+        v = v << 8 | b[i];
+    return v;
+}
+
+static void put_le64(uint8_t *b, uint64_t v)
+{
+    for (unsigned i = 0; i < 8; i++, v >>= 8)
+        b[i] = (uint8_t)v;
+}
+
+static struct rnic_cell *cell(struct rnic_mr *mr, uint64_t off)
+{
+    for (uint32_t i = 0; i < mr->ncells; i++)
+        if (mr->cells[i].off == off)
+            return &mr->cells[i];
+    if (mr->ncells == mr->cell_cap) {
+        mr->cell_cap = mr->cell_cap ? mr->cell_cap * 2 : 4;
+        mr->cells = realloc(mr->cells, mr->cell_cap * sizeof *mr->cells);
+        if (mr->cells == NULL)
+            abort();
+    }
+    uint8_t b[8];
+    for (unsigned i = 0; i < 8; i++)
+        b[i] = pkt_pattern_byte(mr->key, off + i);
+    struct rnic_cell *c = &mr->cells[mr->ncells++];
+    *c = (struct rnic_cell){ off, get_le64(b) };
+    return c;
+}
+
+enum rnic_fault rnic_atomic(struct rnic_qp *qp, uint32_t key, uint64_t va, enum rnic_opcode op, uint64_t compare, uint64_t swap_add, uint64_t *orig)
+{
+    struct rnic_mr *mr;
+    enum rnic_fault f = check(qp, key, va, 8, RNIC_REMOTE_ATOMIC, &mr);
+    if (f != RNIC_FAULT_NONE)
+        return f;
+    if (va & 7)
+        return RNIC_FAULT_ALIGN;
+    uint64_t off = va - mr->va;
+    struct rnic_cell *c = mr->mem != NULL ? NULL : cell(mr, off);
+    *orig = c != NULL ? c->value : get_le64(mr->mem + off);
+    uint64_t after = op == RNIC_OP_FETCH_ADD ? *orig + swap_add : *orig == compare ? swap_add : *orig;
+    if (c != NULL)
+        c->value = after;
+    else
+        put_le64(mr->mem + off, after);
+    return RNIC_FAULT_NONE;
+}
+
+/* --- invalidation --- */
+
+enum rnic_fault rnic_remote_inv(struct rnic_qp *qp, uint32_t key)
+{
+    struct rnic_mr *mr = rnic_mr_find(qp->dev, key);
+    if (mr == NULL || mr->invalid)
+        return RNIC_FAULT_KEY;
+    if (mr->pd != qp->pd)
+        return RNIC_FAULT_PD;
+    mr->invalid = true;
+    return RNIC_FAULT_NONE;
+}
+
+/* --- watchers --- */
+
+void rnic_mr_watch(struct rnic_mr *mr, uint32_t core, void (*fn)(void *ctx, uint64_t va, uint32_t len), void *ctx)
+{
+    mr->core = core;
+    mr->watch = fn;
+    mr->watch_ctx = ctx;
+}
+
+static void push_event(struct rnic_mr *mr, uint64_t va, uint32_t len)
+{
+    if (mr->ev_tail - mr->ev_head == mr->ev_cap) {
+        uint32_t cap = mr->ev_cap ? mr->ev_cap * 2 : 4;
+        struct rnic_watch_event *ring = malloc(cap * sizeof *ring);
+        if (ring == NULL)
+            abort();
+        for (uint32_t i = mr->ev_head; i != mr->ev_tail; i++)
+            ring[i & (cap - 1)] = mr->events[i & (mr->ev_cap - 1)];
+        free(mr->events);
+        mr->events = ring;
+        mr->ev_cap = cap;
+    }
+    mr->events[mr->ev_tail++ & (mr->ev_cap - 1)] = (struct rnic_watch_event){ va, len };
+}
+
+static void watched(struct sim *s, void *ctx, void *arg)
+{
+    struct rnic_mr *mr = ctx;
+    (void)s;
+    (void)arg;
+    struct rnic_watch_event e = mr->events[mr->ev_head++ & (mr->ev_cap - 1)];
+    if (!mr->dead && mr->watch != NULL)
+        mr->watch(mr->watch_ctx, e.va, e.len);
+    else if (mr->dead && mr->ev_head == mr->ev_tail)
+        mr_free(mr);
+}
+
+void rnic_write_done(struct rnic_qp *qp, uint32_t key, uint64_t va, uint32_t len, uint32_t dma_bytes)
+{
+    struct rnic_mr *mr = rnic_mr_find(qp->dev, key);
+    if (mr == NULL || mr->watch == NULL)
+        return;
+    if (qp->dev->host == NULL) {
+        mr->watch(mr->watch_ctx, va, len);
+        return;
+    }
+    push_event(mr, va, len);
+    host_complete(qp->dev->host, mr->core, dma_bytes, watched, mr, NULL);
+}
