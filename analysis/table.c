@@ -188,23 +188,23 @@ static void cell_drops(const struct group *g, int cause, char *out)
     snprintf(out, CELL, "%" PRIu64, drops_of(g, cause));
 }
 
+enum queue { QUEUE_PEAK, QUEUE_LIMIT, QUEUE_HEADROOM };
 static void cell_queue(const struct group *g, int what, char *out)
 {
-    uint64_t peak = 0, limit = 0;
+    uint64_t v = what == QUEUE_HEADROOM ? UINT64_MAX : 0;
     for (size_t i = 0; i < g->n; i++) {
         const struct result *r = g->r[i];
-        uint64_t p = what == 0 ? r->peak_queue_bytes : what == 1 ? r->queue_limit_bytes : r->lossless ? r->least_headroom_bytes : UINT64_MAX;
-        if (what == 2 ? (i == 0 || p < peak) : p > peak)
-            peak = p;
-        limit = r->headroom_bytes;
+        if (what == QUEUE_HEADROOM && r->lossless && r->least_headroom_bytes < v)
+            v = r->least_headroom_bytes;
+        else if (what == QUEUE_PEAK && r->peak_queue_bytes > v)
+            v = r->peak_queue_bytes;
+        else if (what == QUEUE_LIMIT && r->queue_limit_bytes > v)
+            v = r->queue_limit_bytes;
     }
-    (void)limit;
-    if (what == 2 && peak == UINT64_MAX)
-        snprintf(out, CELL, "-");
-    else if (what == 1 && peak == 0)
+    if (v == UINT64_MAX || (what == QUEUE_LIMIT && v == 0))
         snprintf(out, CELL, "-");
     else
-        put_bytes(out, peak);
+        put_bytes(out, v);
 }
 
 static void cell_audit(const struct group *g, int what, char *out)
@@ -254,7 +254,7 @@ static const struct row { const char *label; cell_fn *fn; int arg; } rows[] = {
     { "packets sent again", cell_total, TOTAL_RETX }, { "timeouts", cell_total, TOTAL_TIMEOUTS },
     { "ECN marks", cell_total, TOTAL_MARKS }, { "CNPs", cell_total, TOTAL_CNPS },
     { "pause frames", cell_total, TOTAL_PAUSES }, { "time paused, all ports", cell_mean, MEAN_PAUSED },
-    { "peak queue", cell_queue, 0 }, { "  its limit", cell_queue, 1 }, { "  least headroom left", cell_queue, 2 },
+    { "peak queue", cell_queue, QUEUE_PEAK }, { "  its limit", cell_queue, QUEUE_LIMIT }, { "  least headroom left", cell_queue, QUEUE_HEADROOM },
     { "CPU busy, mean host", cell_mean, MEAN_CPU }, { "  busiest host", cell_mean, MEAN_CPU_MAX },
     { "audit", cell_audit, 0 }, { "digest", cell_digest, 0 },
 };

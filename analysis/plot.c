@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Plots by gnuplot, as SVG and PNG. Colour tells the transport (Okabe and Ito's palette, told apart by the colour-blind), the
+ * dash the fabric. Each plot's script with its data stays beside it, to be changed by hand. */
+#include "load_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CURVE_POINTS 800
+#define SIZE_BINS 24
+
+/* Results that share transport, fabric and load: the seeds of one curve. */
+struct curve {
+    const struct result **r;
+    size_t n;
+    int colour, dash;
+    char title[2 * RESULT_NAME_MAX + 40];
+};
+
+struct plotter {
+    const char *dir;
+    struct result *all;
+    size_t nall;
+    struct curve *curves;
+    size_t ncurves;
+    FILE *say;
+    char *err;
+    size_t errlen;
+};
+
+static const char *const palette[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000" };
+
+static bool same_load(double a, double b) { return !(a < b) && !(a > b); }
+
+static int index_of(const struct plotter *p, size_t upto, bool fabric)
+{
+    int k = 0;
+    for (size_t i = 0; i <= upto; i++) {
+        const char *name = fabric ? p->all[i].fabric : p->all[i].transport;
+        const char *want = fabric ? p->all[upto].fabric : p->all[upto].transport;
+        size_t j = 0;
+        while (j < i && strcmp(fabric ? p->all[j].fabric : p->all[j].transport, name) != 0)
+            j++;
+        if (strcmp(name, want) == 0)
+            return k;
+        if (j == i)
+            k++;
+    }
+    return k;
+}
+
+static bool loads_vary(const struct plotter *p)
+{
+    for (size_t i = 1; i < p->nall; i++)
+        if (!same_load(p->all[i].load, p->all[0].load))
+            return true;
+    return false;
+}
+
+static int make_curves(struct plotter *p)
+{
+    p->curves = calloc(p->nall ? p->nall : 1, sizeof *p->curves);
+    if (!p->curves)
+        return -1;
+    for (size_t i = 0; i < p->nall; i++) {
+        const struct result *r = &p->all[i];
+        size_t c = 0;
+        while (c < p->ncurves && !(strcmp(p->curves[c].r[0]->transport, r->transport) == 0 && strcmp(p->curves[c].r[0]->fabric, r->fabric) == 0 &&
+                                   same_load(p->curves[c].r[0]->load, r->load)))
+            c++;
+        struct curve *v = &p->curves[c];
+        const struct result **grown = realloc(v->r, (v->n + 1) * sizeof *grown);
+        if (!grown)
+            return -1;
+        v->r = grown;
+        v->r[v->n++] = r;
+        if (c < p->ncurves)
+            continue;
+        p->ncurves++;
+        v->colour = index_of(p, i, false) % (int)(sizeof palette / sizeof palette[0]);
+        v->dash = 1 + index_of(p, i, true);
+        snprintf(v->title, sizeof v->title, "%s, %s", r->transport, r->fabric);
+    }
+    return 0;
+}
+
+static double *curve_values(const struct curve *c, enum result_metric metric, size_t *n, size_t *infinite)
+{
+    size_t all = 1;
+    struct result_stats unused;
+    for (size_t i = 0; i < c->n; i++)
+        all += c->r[i]->nmessages;
+    double *v = malloc(all * sizeof *v);
+    *n = *infinite = 0;
+    for (size_t i = 0; v && i < c->n; i++)
+        result_metric_values(c->r[i], metric, v, n, infinite);
+    if (v)
+        result_stats_of(v, *n, *infinite, &unused); /* sorts */
+    return v;
+}
+
+static void script_head(FILE *f, const char *title, const char *xlabel, const char *ylabel)
+{
+    fprintf(f,
+            "# Made by rnicsim; change it and run: gnuplot THIS_FILE\n"
+            "set encoding utf8\nset datafile separator ','\n"
+            "set title \"%s\" noenhanced\nset xlabel \"%s\" noenhanced\nset ylabel \"%s\" noenhanced\n"
+            "set key outside below center horizontal noenhanced samplen 3 width 2\n"
+            "set grid xtics ytics mxtics lc rgb '#dddddd' lw 0.6\nset border 3\nset xtics nomirror\nset ytics nomirror\n",
+            title, xlabel, ylabel);
+}
+
+/* The plot command twice, for both terminals. */
+static void script_tail(FILE *f, const char *base, const char *plot)
+{
+    fprintf(f, "set terminal svg size 960,600 font 'Helvetica,14' background rgb 'white'\nset output '%s.svg.part'\n%s\nunset output\n", base, plot);
+    fprintf(f, "set terminal pngcairo size 1280,800 font 'Helvetica,13' background rgb 'white'\nset output '%s.png.part'\n%s\nunset output\n", base, plot);
+}
+
+/* Runs gnuplot on dir/plots/base.gp and renames what it wrote. */
+static int run_gnuplot(struct plotter *p, const char *base)
+{
+    char cmd[4600], from[4200], to[4200];
+    snprintf(cmd, sizeof cmd, "cd '%s/plots' && gnuplot '%s.gp' 2>'%s.log'", p->dir, base, base);
+    int rc = system(cmd);
+    if (rc != 0) {
+        if (WIFEXITED(rc) && WEXITSTATUS(rc) == 127)
+            snprintf(p->err, p->errlen, "gnuplot is not installed (Debian package gnuplot-nox): no plots made; the data is in %s", p->dir);
+        else
+            snprintf(p->err, p->errlen, "gnuplot failed on %s/plots/%s.gp; its words are in %s.log beside it", p->dir, base, base);
+        return -1;
+    }
+    snprintf(from, sizeof from, "%s/plots/%s.log", p->dir, base);
+    unlink(from);
+    static const char *const suffix[] = { "svg", "png" };
+    for (int i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s/plots/%s.%s.part", p->dir, base, suffix[i]);
+        snprintf(to, sizeof to, "%s/plots/%s.%s", p->dir, base, suffix[i]);
+        if (rename(from, to) != 0) {
+            snprintf(p->err, p->errlen, "%s: %s", to, strerror(errno));
+            return -1;
+        }
+        if (p->say)
+            fprintf(p->say, "%s%s", i ? "  " : "", to);
+    }
+    if (p->say)
+        fputc('\n', p->say);
+    return 0;
+}
+
+/* A script being written: the data blocks go straight to the file, the plot command grows aside. */
+struct script { FILE *f; char *plot; size_t plotlen; FILE *cmd; char base[96]; };
+
+static int script_begin(struct plotter *p, struct script *s, const char *base)
+{
+    char path[4200];
+    memset(s, 0, sizeof *s);
+    snprintf(s->base, sizeof s->base, "%s", base);
+    snprintf(path, sizeof path, "%s/plots/%s.gp", p->dir, base);
+    s->f = fopen(path, "w");
+    s->cmd = open_memstream(&s->plot, &s->plotlen);
+    if (s->f && s->cmd)
+        return 0;
+    snprintf(p->err, p->errlen, "%s: %s", path, strerror(errno));
+    if (s->f)
+        fclose(s->f);
+    if (s->cmd)
+        fclose(s->cmd);
+    free(s->plot);
+    return -1;
+}
+
+static int script_end(struct plotter *p, struct script *s)
+{
+    fclose(s->cmd);
+    if (s->plotlen)
+        script_tail(s->f, s->base, s->plot);
+    free(s->plot);
+    int bad = ferror(s->f);
+    if (fclose(s->f) != 0 || bad) {
+        snprintf(p->err, p->errlen, "%s/plots/%s.gp: %s", p->dir, s->base, strerror(errno));
+        return -1;
+    }
+    return s->plotlen ? run_gnuplot(p, s->base) : 0;
+}
+
+static void plot_item(struct script *s, const struct curve *c, size_t block, const char *using, const char *with, const char *suffix, double width)
+{
+    fprintf(s->cmd, "%s$d%zu using %s with %s lc rgb '%s' dt %d lw %.1f title \"%s%s\"", ftell(s->cmd) > 0 ? ", \\\n     " : "plot ", block, using, with,
+            palette[c->colour], c->dash, width, c->title, suffix);
+}
+
+/* Indices of at most CURVE_POINTS of n sorted samples: all of a small set; of a large one evenly, and densely in the tail. */
+static size_t next_point(size_t i, size_t n)
+{
+    if (n <= CURVE_POINTS)
+        return i + 1;
+    size_t left = n - i;
+    size_t step = left / (CURVE_POINTS / 8) + 1; /* geometric towards the tail */
+    size_t even = n / (CURVE_POINTS / 2) + 1;
+    return i + (step < even ? step : even);
+}
+
+static int plot_distribution(struct plotter *p, double load, bool tail, const char *base, const char *title)
+{
+    struct script s;
+    char failed[48];
+    if (script_begin(p, &s, base) != 0)
+        return -1;
+    script_head(s.f, title, "latency (microseconds)", tail ? "share of messages slower" : "share of messages");
+    fprintf(s.f, "set logscale x\n%s", tail ? "set logscale y\nset format y '10^{%L}'\n" : "set yrange [0:1]\n");
+    for (size_t c = 0; c < p->ncurves; c++) {
+        const struct curve *v = &p->curves[c];
+        size_t n, infinite;
+        if (!same_load(v->r[0]->load, load))
+            continue;
+        double *x = curve_values(v, RESULT_LATENCY_NS, &n, &infinite);
+        if (x && n) {
+            double all = (double)(n + infinite);
+            fprintf(s.f, "$d%zu << EOD\n", c);
+            /* The last sample has nothing beyond it: the tail's curve ends at 1/n, the CDF's at 1. */
+            for (size_t i = 0; i < n; i = i + 1 < n && next_point(i, n) >= n ? n - 1 : next_point(i, n))
+                fprintf(s.f, "%.6g,%.9g\n", x[i] / 1e3, tail ? (all - (double)i) / all : (double)(i + 1) / all);
+            fprintf(s.f, "EOD\n");
+            snprintf(failed, sizeof failed, infinite ? " (%zu not ended well)" : "", infinite);
+            plot_item(&s, v, c, "1:2", "steps", failed, 2);
+        }
+        free(x);
+    }
+    return script_end(p, &s);
+}
+
+struct sized { double bytes, slowdown; };
+static int by_size(const void *a, const void *b)
+{
+    const struct sized *x = a, *y = b;
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes ? 1 : (x->slowdown > y->slowdown) - (x->slowdown < y->slowdown);
+}
+
+static size_t curve_sizes(const struct curve *v, struct sized **out)
+{
+    size_t n = 0, room = 1;
+    for (size_t i = 0; i < v->n; i++)
+        room += v->r[i]->nmessages;
+    *out = malloc(room * sizeof **out);
+    for (size_t i = 0; *out && i < v->n; i++)
+        for (size_t j = 0; j < v->r[i]->nmessages; j++) {
+            const struct result_message *m = &v->r[i]->messages[j];
+            if (m->measured && m->outcome == RESULT_OK && m->ideal_ps > 0)
+                (*out)[n++] = (struct sized){ (double)m->bytes, (double)m->latency_ps / (double)m->ideal_ps };
+        }
+    if (*out)
+        qsort(*out, n, sizeof **out, by_size);
+    return n;
+}
+
+/* Bins of equal counts, never splitting one size over two bins. */
+static void put_size_bins(FILE *f, const struct sized *m, size_t n)
+{
+    size_t want = n / SIZE_BINS + 1;
+    double *v = malloc((n ? n : 1) * sizeof *v);
+    for (size_t from = 0; v && from < n;) {
+        size_t to = from + want < n ? from + want : n;
+        while (to < n && !(m[to].bytes > m[to - 1].bytes))
+            to++;
+        struct result_stats st;
+        for (size_t i = from; i < to; i++)
+            v[i - from] = m[i].slowdown;
+        result_stats_of(v, to - from, 0, &st);
+        fprintf(f, "%.0f,%.6g,", m[from + (to - from) / 2].bytes, st.p50);
+        if (st.has[3])
+            fprintf(f, "%.6g", st.p99);
+        else
+            fputs("NaN", f);
+        fputc('\n', f);
+        from = to;
+    }
+    free(v);
+}
+
+static int plot_slowdown(struct plotter *p, double load, const char *base, const char *title)
+{
+    struct script s;
+    if (script_begin(p, &s, base) != 0)
+        return -1;
+    script_head(s.f, title, "message size (bytes)", "slowdown (latency by the unloaded ideal)");
+    fputs("set logscale xy\nset format x '%.0s%c'\nset yrange [1:*]\n", s.f);
+    for (size_t c = 0; c < p->ncurves; c++) {
+        const struct curve *v = &p->curves[c];
+        struct sized *m;
+        if (!same_load(v->r[0]->load, load))
+            continue;
+        size_t n = curve_sizes(v, &m);
+        if (n) {
+            fprintf(s.f, "$d%zu << EOD\n", c);
+            put_size_bins(s.f, m, n);
+            fputs("EOD\n", s.f);
+            plot_item(&s, v, c, "1:2", "lines", ", median", 1);
+            plot_item(&s, v, c, "1:3", "linespoints pt 7 ps 0.5", ", p99", 2.2);
+        }
+        free(m);
+    }
+    return script_end(p, &s);
+}
+
+static int plot_queue(struct plotter *p, double load, const char *base, const char *title)
+{
+    struct script s;
+    if (script_begin(p, &s, base) != 0)
+        return -1;
+    script_head(s.f, title, "time (ms)", "largest egress queue (KB)");
+    fputs("set yrange [0:*]\n", s.f);
+    for (size_t c = 0; c < p->ncurves; c++) {
+        const struct curve *v = &p->curves[c];
+        const struct result *r = v->r[0]; /* one seed: a mean over seeds would show a queue that never was */
+        if (!same_load(r->load, load) || r->nqueue == 0)
+            continue;
+        /* Largest of each stretch, so that a peak is never thinned away. */
+        size_t stretch = r->nqueue / CURVE_POINTS + 1;
+        fprintf(s.f, "$d%zu << EOD\n", c);
+        for (size_t i = 0; i < r->nqueue; i += stretch) {
+            uint64_t peak = 0;
+            for (size_t j = i; j < i + stretch && j < r->nqueue; j++)
+                peak = r->queue[j].peak_bytes > peak ? r->queue[j].peak_bytes : peak;
+            fprintf(s.f, "%.6f,%.3f\n", (double)r->queue[i].at_ps / 1e9, (double)peak / 1e3);
+        }
+        fputs("EOD\n", s.f);
+        plot_item(&s, v, c, "1:2", "lines", "", 1.4);
+    }
+    return script_end(p, &s);
+}
+
+static int plot_against_load(struct plotter *p)
+{
+    struct script s;
+    if (script_begin(p, &s, "latency-load") != 0)
+        return -1;
+    script_head(s.f, p->nall ? p->all[0].scenario : "", "load (percent of the access links)", "latency (microseconds)");
+    fputs("set logscale y\n", s.f);
+    for (size_t c = 0; c < p->ncurves; c++) {
+        const struct curve *v = &p->curves[c];
+        size_t first = 0;
+        while (!(p->curves[first].colour == v->colour && p->curves[first].dash == v->dash))
+            first++;
+        if (first != c)
+            continue;
+        fprintf(s.f, "$d%zu << EOD\n", c);
+        for (size_t k = 0; k < p->ncurves; k++) {
+            const struct curve *w = &p->curves[k];
+            size_t n, infinite;
+            if (w->colour != v->colour || w->dash != v->dash)
+                continue;
+            double *x = curve_values(w, RESULT_LATENCY_NS, &n, &infinite);
+            struct result_stats st;
+            result_stats_of(x, n, infinite, &st);
+            fprintf(s.f, "%.6g,", 100 * w->r[0]->load);
+            fprintf(s.f, st.has[1] ? "%.6g," : "NaN,", st.p50 / 1e3);
+            fprintf(s.f, st.has[3] ? "%.6g\n" : "NaN\n", st.p99 / 1e3);
+            free(x);
+        }
+        fputs("EOD\n", s.f);
+        plot_item(&s, v, c, "1:2", "linespoints pt 6 ps 0.7", ", median", 1);
+        plot_item(&s, v, c, "1:3", "linespoints pt 7 ps 0.7", ", p99", 2.2);
+    }
+    return script_end(p, &s);
+}
+
+static int plot_load(struct plotter *p, double load, bool name_it)
+{
+    char base[96], title[200], suffix[32] = "", more[48] = "";
+    if (name_it) {
+        snprintf(suffix, sizeof suffix, "-load%.0f", 100 * load);
+        snprintf(more, sizeof more, ", load %.3g %%", 100 * load);
+    }
+    const char *scenario = p->all[0].scenario;
+    snprintf(base, sizeof base, "latency-cdf%s", suffix);
+    snprintf(title, sizeof title, "%s: latency%s", scenario, more);
+    if (plot_distribution(p, load, false, base, title) != 0)
+        return -1;
+    snprintf(base, sizeof base, "latency-tail%s", suffix);
+    snprintf(title, sizeof title, "%s: latency's tail%s", scenario, more);
+    if (plot_distribution(p, load, true, base, title) != 0)
+        return -1;
+    snprintf(base, sizeof base, "slowdown-size%s", suffix);
+    snprintf(title, sizeof title, "%s: slowdown by message size%s", scenario, more);
+    if (plot_slowdown(p, load, base, title) != 0)
+        return -1;
+    snprintf(base, sizeof base, "queue%s", suffix);
+    snprintf(title, sizeof title, "%s: queue depth%s", scenario, more);
+    return plot_queue(p, load, base, title);
+}
+
+static int plot_all(struct plotter *p)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/plots", p->dir);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        snprintf(p->err, p->errlen, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (make_curves(p) != 0) {
+        snprintf(p->err, p->errlen, "out of memory");
+        return -1;
+    }
+    bool vary = loads_vary(p);
+    for (size_t i = 0; i < p->nall; i++) {
+        size_t j = 0;
+        while (!same_load(p->all[j].load, p->all[i].load))
+            j++;
+        if (j == i && plot_load(p, p->all[i].load, vary) != 0)
+            return -1;
+    }
+    return vary ? plot_against_load(p) : 0;
+}
+
+int result_plot_dir(const char *dir, void *stdio_file, char *err, size_t errlen)
+{
+    struct plotter p = { .dir = dir, .say = stdio_file, .err = err, .errlen = errlen };
+    int rc = -1;
+    if (strchr(dir, '\'')) {
+        snprintf(err, errlen, "%s: plots cannot be made in a directory with a ' in its name", dir);
+        return -1;
+    }
+    if (result_load_dir(dir, &p.all, &p.nall, err, errlen) == 0) {
+        if (p.nall == 0)
+            snprintf(err, errlen, "%s: no variants to plot", dir);
+        else
+            rc = plot_all(&p);
+    }
+    for (size_t i = 0; i < p.ncurves; i++)
+        free(p.curves[i].r);
+    free(p.curves);
+    for (size_t i = 0; i < p.nall; i++)
+        result_fini(&p.all[i]);
+    free(p.all);
+    return rc;
+}
