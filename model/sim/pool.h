@@ -15,10 +15,13 @@ struct sim_pool {
     void    *blocks;
     size_t   object_bytes;   /* a multiple of 64 once initialised */
     uint64_t in_use, peak, blocks_bytes;
+    char    *fresh;          /* objects of the newest block that were never taken */
+    size_t   fresh_left;
 };
 
 /** Objects of object_bytes (rounded up to 64, aligned to 64). Blocks are 2 MiB, advised to be huge pages. */
 void sim_pool_init(struct sim_pool *p, size_t object_bytes);
+/** Objects still taken go with it. A pool of all zeros is fine too. */
 void sim_pool_fini(struct sim_pool *p);
 
 /** An object with unspecified content. Aborts with a message when memory is exhausted. */

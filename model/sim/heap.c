@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A 4-ary heap of timers and single events. A timer that is set later keeps its place; it moves when it
+ * comes to the top. So every entry but the top may be earlier than its timer; the top is always exact. */
+#include "queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ONCE 1u /* in order's low bits */
+
+static bool less(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
+{
+    unsigned __int128 x = (unsigned __int128)(uint64_t)a->at_ps << 64 | a->key;
+    unsigned __int128 y = (unsigned __int128)(uint64_t)b->at_ps << 64 | b->key;
+
+    if (SIM_UNLIKELY(x == y))
+        return a->order < b->order;
+    return x < y;
+}
+
+static void place(struct sim_heap *h, uint32_t i, const struct sim_heap_entry *e)
+{
+    h->e[i] = *e;
+    if (!(e->order & ONCE))
+        ((struct sim_timer *)e->item)->heap_pos = i + 1;
+}
+
+static void sift_up(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
+{
+    while (i > 0) {
+        uint32_t up = (i - 1) / 4;
+
+        if (!less(&e, &h->e[up]))
+            break;
+        place(h, i, &h->e[up]);
+        i = up;
+    }
+    place(h, i, &e);
+}
+
+static void sift_down(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
+{
+    for (;;) {
+        uint32_t c = 4 * i + 1, best = c;
+
+        if (c >= h->count)
+            break;
+        for (uint32_t k = c + 1; k < c + 4 && k < h->count; k++)
+            best = less(&h->e[k], &h->e[best]) ? k : best;
+        if (!less(&h->e[best], &e))
+            break;
+        place(h, i, &h->e[best]);
+        i = best;
+    }
+    place(h, i, &e);
+}
+
+static void grow(struct sim_heap *h)
+{
+    uint32_t capacity = h->capacity ? 2 * h->capacity : 64;
+    void *memory = aligned_alloc(128, ((size_t)capacity + 4) * sizeof *h->e);
+    struct sim_heap_entry *e;
+
+    if (!memory || capacity < h->capacity) {
+        fputs("rnicsim: out of memory for events\n", stderr);
+        abort();
+    }
+    e = (struct sim_heap_entry *)memory + 3;
+    if (h->count)
+        memcpy(e, h->e, h->count * sizeof *e);
+    free(h->memory);
+    h->memory = memory;
+    h->e = e;
+    h->capacity = capacity;
+}
+
+static void insert(struct sim_heap *h, struct sim_heap_entry e)
+{
+    if (SIM_UNLIKELY(h->count == h->capacity))
+        grow(h);
+    sift_up(h, h->count++, e);
+}
+
+/* Take the entry at i out. */
+static void take(struct sim_heap *h, uint32_t i)
+{
+    struct sim_heap_entry last = h->e[--h->count];
+
+    if (i == h->count)
+        return;
+    if (i > 0 && less(&last, &h->e[(i - 1) / 4]))
+        sift_up(h, i, last);
+    else
+        sift_down(h, i, last);
+}
+
+/* Bring the top to its timer's time, then tell the tournament. */
+static void settle(struct sim *s)
+{
+    struct sim_heap *h = &s->heap;
+    const struct sim_leaf *was = &s->tree[s->leaves];
+    struct sim_leaf v = { SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, 0 };
+
+    while (h->count) {
+        struct sim_heap_entry e = h->e[0];
+        const struct sim_timer *t = e.item;
+
+        if ((e.order & ONCE) || e.order == t->seq) {
+            v = (struct sim_leaf){ e.at_ps, e.key, e.order, 0 };
+            break;
+        }
+        e.at_ps = t->at_ps;
+        e.order = t->seq;
+        sift_down(h, 0, e);
+    }
+    if (sim_leaf_less(&v, was))
+        sim_tree_lower(s, &v);
+    else if (v.order != was->order)
+        sim_tree_raise(s, &v);
+}
+
+static struct sim_once *once_get(struct sim_heap *h)
+{
+    struct sim_once *o;
+
+    if (SIM_UNLIKELY(!h->once_free)) {
+        struct sim_once_block *b = malloc(sizeof *b);
+
+        if (!b) {
+            fputs("rnicsim: out of memory for events\n", stderr);
+            abort();
+        }
+        b->next = h->once_blocks;
+        h->once_blocks = b;
+        for (size_t i = sizeof b->events / sizeof b->events[0]; i-- > 0;) {
+            b->events[i].next = h->once_free;
+            h->once_free = &b->events[i];
+        }
+    }
+    o = h->once_free;
+    h->once_free = o->next;
+    return o;
+}
+
+void sim_at(struct sim *s, int64_t at_ps, uint64_t key, sim_fn *fn, void *ctx, void *arg)
+{
+    struct sim_once *o = once_get(&s->heap);
+
+    assert(at_ps >= s->now_ps && at_ps != SIM_NEVER_PS);
+    *o = (struct sim_once){ fn, ctx, arg, NULL };
+    s->order += UINT64_C(1) << 16;
+    insert(&s->heap, (struct sim_heap_entry){ at_ps, key, s->order | ONCE, o });
+    if (s->heap.e[0].item == o)
+        settle(s);
+}
+
+void sim_timer_init(struct sim_timer *t, uint64_t key, sim_fn *fn, void *ctx)
+{
+    *t = (struct sim_timer){ .at_ps = SIM_NEVER_PS, .key = key, .fn = fn, .ctx = ctx };
+}
+
+void sim_timer_set(struct sim *s, struct sim_timer *t, int64_t at_ps)
+{
+    struct sim_heap *h = &s->heap;
+    struct sim_heap_entry e;
+
+    if (at_ps == SIM_NEVER_PS) {
+        sim_timer_cancel(s, t);
+        return;
+    }
+    assert(at_ps >= s->now_ps);
+    t->at_ps = at_ps;
+    t->seq = s->order += UINT64_C(1) << 16;
+    e = (struct sim_heap_entry){ at_ps, t->key, t->seq, t };
+    if (!t->heap_pos) {
+        insert(h, e);
+    } else if (at_ps < h->e[t->heap_pos - 1].at_ps) {
+        sift_up(h, t->heap_pos - 1, e);
+    }
+    if (t->heap_pos == 1)
+        settle(s);
+}
+
+void sim_timer_cancel(struct sim *s, struct sim_timer *t)
+{
+    uint32_t pos = t->heap_pos;
+
+    t->at_ps = SIM_NEVER_PS;
+    if (!pos)
+        return;
+    t->heap_pos = 0;
+    take(&s->heap, pos - 1);
+    if (pos == 1)
+        settle(s);
+}
+
+void sim_heap_step(struct sim *s)
+{
+    struct sim_heap *h = &s->heap;
+    struct sim_heap_entry e = h->e[0];
+
+    if (e.order & ONCE) {
+        struct sim_once *o = e.item, event = *o;
+
+        o->next = h->once_free;
+        h->once_free = o;
+        take(h, 0);
+        settle(s);
+        event.fn(s, event.ctx, event.arg);
+    } else {
+        struct sim_timer *t = e.item;
+
+        t->heap_pos = 0;
+        t->at_ps = SIM_NEVER_PS;
+        take(h, 0);
+        settle(s);
+        t->fn(s, t->ctx, NULL);
+    }
+}
+
+void sim_heap_free(struct sim_heap *h)
+{
+    while (h->once_blocks) {
+        struct sim_once_block *b = h->once_blocks;
+
+        h->once_blocks = b->next;
+        free(b);
+    }
+    free(h->memory);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *p)
+{
+    if (!p) {
+        fputs("rnicsim: out of memory for events\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+/* The tree doubles and every leaf plays again. */
+static void tree_grow(struct sim *s)
+{
+    uint32_t leaves = s->leaves * 2;
+    struct sim_leaf *tree = must(aligned_alloc(64, 2 * leaves * sizeof *tree));
+
+    for (uint32_t i = 0; i < leaves; i++)
+        tree[leaves + i] = i < s->leaves ? s->tree[s->leaves + i]
+                                         : (struct sim_leaf){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, i };
+    for (uint32_t i = leaves - 1; i > 0; i--)
+        tree[i] = sim_leaf_less(&tree[2 * i + 1], &tree[2 * i]) ? tree[2 * i + 1] : tree[2 * i];
+    tree[0] = tree[1];
+    free(s->tree);
+    s->tree = tree;
+    s->leaves = leaves;
+}
+
+struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
+{
+    uint32_t h = (uint32_t)(((uint64_t)delay_ps * UINT64_C(0x9e3779b97f4a7c15)) >> 57);
+    struct sim_lane *lane;
+
+    assert(delay_ps >= 0);
+    for (; s->lane_hash[h]; h = (h + 1) % SIM_LANE_HASH)
+        if (s->lanes[s->lane_hash[h]]->delay_ps == delay_ps)
+            return s->lanes[s->lane_hash[h]];
+    if (s->lane_count == SIM_LANES_MAX)
+        return NULL;
+    lane = must(calloc(1, sizeof *lane));
+    lane->ring = must(malloc(16 * sizeof *lane->ring));
+    lane->mask = 15;
+    lane->delay_ps = delay_ps;
+    lane->leaf = ++s->lane_count;
+    while (s->lane_count >= s->leaves)
+        tree_grow(s);
+    s->lanes[lane->leaf] = lane;
+    s->lane_hash[h] = (uint16_t)lane->leaf;
+    return lane;
+}
+
+void sim_lane_grow(struct sim_lane *lane)
+{
+    uint32_t old = lane->mask + 1, mask = 2 * old - 1;
+    struct sim_record *ring = must(malloc((size_t)(mask + 1) * sizeof *ring));
+
+    assert(old < UINT32_C(1) << 30);
+    for (uint32_t i = lane->head; i != lane->tail; i++)
+        ring[i & mask] = lane->ring[i & lane->mask];
+    free(lane->ring);
+    lane->ring = ring;
+    lane->mask = mask;
+}
+
+uint64_t sim_fn_add(struct sim *s, sim_fn *fn)
+{
+    uint32_t i = sim_fn_hash(fn);
+
+    for (; s->fns[i]; i = (i + 1) % SIM_FN_SLOTS)
+        if (s->fns[i] == fn)
+            return i;
+    if (++s->fn_count > SIM_FN_SLOTS / 2) {
+        fputs("rnicsim: too many distinct event functions\n", stderr);
+        abort();
+    }
+    s->fns[i] = fn;
+    return i;
+}
+
+/* Merge two neighbouring ascending stretches, the first winning ties. Each step takes without a branch. */
+static void merge(const struct sim_pair *a, uint32_t na, uint32_t nb, struct sim_pair *out)
+{
+    const struct sim_pair *b = a + na, *a_end = b, *b_end = b + nb;
+
+    while (a != a_end && b != b_end) {
+        bool second = b->key < a->key;
+
+        *out++ = *(second ? b : a);
+        b += second;
+        a += !second;
+    }
+    memcpy(out, a, (size_t)(a_end - a) * sizeof *a);
+    memcpy(out + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
+}
+
+static uint32_t ascending(const struct sim_pair *p, uint32_t from, uint32_t n)
+{
+    uint32_t i = from + 1;
+
+    while (i < n && p[i - 1].key <= p[i].key)
+        i++;
+    return i;
+}
+
+/* Natural merge sort: a run is made of few ascending stretches, one for each node that filled it in its turn. */
+static struct sim_pair *sort_pairs(struct sim_pair *p, struct sim_pair *q, uint32_t n)
+{
+    for (;;) {
+        if (ascending(p, 0, n) == n)
+            return p;
+        for (uint32_t i = 0; i < n;) {
+            uint32_t mid = ascending(p, i, n), end = mid < n ? ascending(p, mid, n) : n;
+
+            merge(p + i, mid - i, end - mid, q + i);
+            i = end;
+        }
+        struct sim_pair *t = p;
+
+        p = q;
+        q = t;
+    }
+}
+
+void sim_lane_sort_run(struct sim *s, struct sim_lane *lane)
+{
+    uint32_t n = lane->run_end - lane->head;
+    struct sim_pair *p;
+
+    if (n > s->sort_capacity) {
+        uint32_t c = 64;
+
+        while (c < n)
+            c *= 2;
+        free(s->sort_records);
+        free(s->sort_pairs);
+        s->sort_records = must(malloc(c * sizeof *s->sort_records));
+        s->sort_pairs = must(malloc(2 * (size_t)c * sizeof *s->sort_pairs));
+        s->sort_capacity = c;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sim_record *r = &lane->ring[(lane->head + i) & lane->mask];
+
+        s->sort_records[i] = *r;
+        s->sort_pairs[i] = (struct sim_pair){ r->key, i };
+    }
+    p = sort_pairs(s->sort_pairs, s->sort_pairs + s->sort_capacity, n);
+    for (uint32_t i = 0; i < n; i++)
+        lane->ring[(lane->head + i) & lane->mask] = s->sort_records[p[i].at];
+    lane->dirty = false;
+}
+
+void sim_lane_open_run(struct sim *s, struct sim_lane *lane)
+{
+    const struct sim_record *r = &lane->ring[lane->head & lane->mask];
+    int64_t at_ps = r->at_ps;
+    bool sorted = true;
+    uint32_t i = lane->head + 1;
+
+    for (; i != lane->tail; i++) {
+        const struct sim_record *n = &lane->ring[i & lane->mask];
+
+        if (n->at_ps != at_ps)
+            break;
+        sorted &= r->key <= n->key;
+        r = n;
+    }
+    lane->run_end = i;
+    lane->dirty = false;
+    if (SIM_UNLIKELY(!sorted))
+        sim_lane_sort_run(s, lane);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim *sim_new(uint64_t seed)
+{
+    struct sim *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->seed = seed;
+    s->leaves = 4;
+    s->tree = aligned_alloc(64, 2 * s->leaves * sizeof *s->tree);
+    if (!s->tree) {
+        free(s);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < 2 * s->leaves; i++)
+        s->tree[i] = (struct sim_leaf){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, i >= s->leaves ? i - s->leaves : 0 };
+    return s;
+}
+
+void sim_free(struct sim *s)
+{
+    if (!s)
+        return;
+    for (uint32_t i = 1; i <= s->lane_count; i++) {
+        free(s->lanes[i]->ring);
+        free(s->lanes[i]);
+    }
+    sim_heap_free(&s->heap);
+    sim_pool_fini(&s->packets);
+    free(s->sort_records);
+    free(s->sort_pairs);
+    free(s->digests);
+    free(s->tree);
+    free(s);
+}
+
+int64_t sim_now(const struct sim *s)
+{
+    return s->now_ps;
+}
+
+uint64_t sim_seed(const struct sim *s)
+{
+    return s->seed;
+}
+
+/* The lane is empty or holds one run: the new record may be its first. */
+static void push_front_run(struct sim *s, struct sim_lane *lane, const struct sim_record *r)
+{
+    uint32_t tail = lane->tail;
+
+    if (lane->head == tail) {
+        lane->dirty = false;
+    } else {
+        const struct sim_record *last = &lane->ring[(tail - 1) & lane->mask];
+
+        if (last->at_ps != r->at_ps)
+            return;
+        lane->dirty |= r->key < last->key;
+        if (r->key >= s->tree[s->leaves + lane->leaf].key) {
+            lane->run_end = tail + 1;
+            return;
+        }
+    }
+    lane->run_end = tail + 1;
+    sim_tree_lower(s, &(struct sim_leaf){ r->at_ps, r->key, r->order, lane->leaf });
+}
+
+void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
+{
+    uint64_t slot = sim_fn_hash(fn);
+    struct sim_record *r;
+
+    if (SIM_UNLIKELY(s->fns[slot] != fn))
+        slot = sim_fn_add(s, fn);
+    if (SIM_UNLIKELY(lane->delay_ps == 0)) {
+        sim_at(s, s->now_ps, key, fn, ctx, arg);
+        return;
+    }
+    if (SIM_UNLIKELY(lane->tail - lane->head > lane->mask))
+        sim_lane_grow(lane);
+    r = &lane->ring[lane->tail & lane->mask];
+    s->order += UINT64_C(1) << 16;
+    r->at_ps = s->now_ps + lane->delay_ps;
+    r->key = key;
+    r->order = s->order | slot;
+    r->ctx = ctx;
+    r->arg = arg;
+    if (lane->run_end == lane->tail)
+        push_front_run(s, lane, r);
+    lane->tail++;
+}
+
+/* While one event runs, the next one's objects come from memory. */
+static void prefetch_next(const struct sim *s)
+{
+    uint64_t leaf = s->tree[1].leaf;
+
+    if (leaf) {
+        const struct sim_lane *lane = s->lanes[leaf];
+        const struct sim_record *r = &lane->ring[lane->head & lane->mask];
+
+        __builtin_prefetch(r->arg);
+        __builtin_prefetch((const char *)r->arg + 64);
+        __builtin_prefetch(r->ctx);
+    }
+}
+
+static void lane_step(struct sim *s, struct sim_lane *lane)
+{
+    struct sim_record r;
+    struct sim_leaf v;
+
+    if (SIM_UNLIKELY(lane->dirty))
+        sim_lane_sort_run(s, lane);
+    r = lane->ring[lane->head & lane->mask];
+    if (++lane->head == lane->run_end && lane->head != lane->tail)
+        sim_lane_open_run(s, lane);
+    if (lane->head != lane->tail) {
+        const struct sim_record *n = &lane->ring[lane->head & lane->mask];
+
+        v = (struct sim_leaf){ n->at_ps, n->key, n->order, lane->leaf };
+    } else {
+        v = (struct sim_leaf){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, lane->leaf };
+    }
+    sim_tree_raise(s, &v);
+    prefetch_next(s);
+    s->fns[r.order & (SIM_FN_SLOTS - 1)](s, r.ctx, r.arg);
+}
+
+static inline void step(struct sim *s)
+{
+    uint64_t leaf = s->tree[1].leaf;
+
+    s->now_ps = s->tree[1].at_ps;
+    s->events++;
+    if (leaf)
+        lane_step(s, s->lanes[leaf]);
+    else
+        sim_heap_step(s);
+}
+
+int64_t sim_next_ps(const struct sim *s)
+{
+    return s->tree[1].at_ps;
+}
+
+bool sim_step(struct sim *s)
+{
+    bool outer = s->stepping;
+
+    if (s->tree[1].at_ps == SIM_NEVER_PS)
+        return false;
+    s->stepping = true;
+    step(s);
+    s->stepping = outer;
+    return true;
+}
+
+void sim_run(struct sim *s, int64_t until_ps)
+{
+    int64_t last_ps = until_ps == SIM_NEVER_PS ? SIM_NEVER_PS - 1 : until_ps;
+    bool outer = s->stepping;
+
+    s->stopped = false;
+    s->stepping = true;
+    while (!s->stopped && s->tree[1].at_ps <= last_ps)
+        step(s);
+    s->stepping = outer;
+    if (!s->stopped && until_ps != SIM_NEVER_PS && until_ps > s->now_ps)
+        s->now_ps = until_ps;
+}
+
+void sim_stop(struct sim *s)
+{
+    s->stopped = true;
+}
+
+void sim_advance(struct sim *s, int64_t at_ps)
+{
+    assert(at_ps >= s->now_ps && at_ps <= s->tree[1].at_ps);
+    s->now_ps = at_ps;
+}
+
+void sim_on_earlier(struct sim *s, void (*fn)(void *ctx, int64_t next_ps), void *ctx)
+{
+    s->earlier = fn;
+    s->earlier_ctx = ctx;
+}
+
+uint64_t sim_events_run(const struct sim *s)
+{
+    return s->events;
+}
+
+size_t sim_events_pending(const struct sim *s)
+{
+    size_t n = s->heap.count;
+
+    for (uint32_t i = 1; i <= s->lane_count; i++)
+        n += s->lanes[i]->tail - s->lanes[i]->head;
+    return n;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0xd6e8feb86659fd93);
+    x ^= x >> 32;
+    x *= UINT64_C(0xd6e8feb86659fd93);
+    return x ^ x >> 32;
+}
+
+static void digests_grow(struct sim *s, uint32_t node)
+{
+    uint32_t n = s->digest_nodes ? s->digest_nodes : 64;
+    uint64_t *d;
+
+    assert(node < 1u << 24);
+    while (n <= node)
+        n *= 2;
+    d = realloc(s->digests, n * sizeof *d);
+    if (!d) {
+        fputs("rnicsim: out of memory for digests\n", stderr);
+        abort();
+    }
+    memset(d + s->digest_nodes, 0, (n - s->digest_nodes) * sizeof *d);
+    s->digests = d;
+    s->digest_nodes = n;
+}
+
+/* The odd step constant keeps two swapped notes apart; a node's hash 0 means that nothing happened there. */
+void sim_note(struct sim *s, uint32_t node, enum sim_note what, uint64_t value)
+{
+    uint64_t h;
+
+    if (SIM_UNLIKELY(node >= s->digest_nodes))
+        digests_grow(s, node);
+    h = s->digests[node];
+    h = (h ^ ((uint64_t)s->now_ps * 8 + (uint64_t)what)) * UINT64_C(0x9e3779b97f4a7c15);
+    h = ((h << 29 | h >> 35) ^ value) * UINT64_C(0xbf58476d1ce4e5b9);
+    h ^= h >> 31;
+    s->digests[node] = h ? h : 1;
+}
+
+uint64_t sim_digest(const struct sim *s)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < s->digest_nodes; i++)
+        if (s->digests[i])
+            sum += mix(s->digests[i] ^ mix((uint64_t)i + 1));
+    return sum;
+}
+
+void sim_trace_set(struct sim *s, sim_trace_fn *fn, void *ctx)
+{
+    s->trace = fn;
+    s->trace_ctx = ctx;
+}
+
+bool sim_tracing(const struct sim *s)
+{
+    return s->trace != NULL;
+}
+
+void sim_trace_emit(struct sim *s, const struct sim_trace *t)
+{
+    if (s->trace)
+        s->trace(s->trace_ctx, t);
+}
+
+struct sim_pool *sim_packets(struct sim *s)
+{
+    return &s->packets;
+}
