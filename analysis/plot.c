@@ -229,7 +229,9 @@ static int plot_distribution(struct plotter *p, double load, bool tail, const ch
             for (size_t i = 0; i < n; i = i + 1 < n && next_point(i, n) >= n ? n - 1 : next_point(i, n))
                 fprintf(s.f, "%.6g,%.9g\n", x[i] / 1e3, tail ? (all - (double)i) / all : (double)(i + 1) / all);
             fprintf(s.f, "EOD\n");
-            snprintf(failed, sizeof failed, infinite ? " (%zu not ended well)" : "", infinite);
+            failed[0] = 0;
+            if (infinite)
+                snprintf(failed, sizeof failed, " (%zu not ended well)", infinite);
             plot_item(&s, v, c, "1:2", "steps", failed, 2);
         }
         free(x);
