@@ -34,6 +34,9 @@ struct scenario_params {
     int      line;               /* of the element, 0 if it is not in the file */
     const char *file;            /* of the element: XInclude makes it another than the scenario's */
     const char *element;         /* "switch": its name in XML and in --set */
+    const char *owner;           /* "fabric", "transport", "workload": the named element that it belongs to; "" if to none */
+    const char *owner_name;
+    const char *profile;         /* the named set that it starts from, NULL if its table has none */
 };
 
 /* --- what this room declares itself --- */
@@ -63,6 +66,12 @@ extern const struct param_table transport_params_table;
     X(sample_interval_ps, TIME, 10000000.0, 1000, INT64_C(1000000000000000), NULL, "interval of the queue depth samples in queue.csv", "rnicsim")
 struct measure_params { PARAM_FIELDS(MEASURE_PARAMS) };
 extern const struct param_table measure_params_table;
+
+#define CDF_POINT_PARAMS(X) \
+    X(size_bytes, BYTES, 1, 0, INT64_C(2147483647), NULL, "message size", "the distribution's source") \
+    X(cumulative, FRACTION, 1, 0, 1, NULL, "share of messages of at most this size", "the distribution's source")
+struct cdf_point_params { PARAM_FIELDS(CDF_POINT_PARAMS) };
+extern const struct param_table cdf_point_params_table;
 
 /* --- the scenario --- */
 
@@ -119,6 +128,8 @@ struct scenario_workload {
     const char *file; int line;
 };
 
+struct scenario_pair { const char *transport, *fabric; const char *file; int line; };
+
 /** One run. */
 struct variant {
     uint32_t transport, fabric;                 /* indices */
@@ -137,9 +148,12 @@ struct scenario {
     struct scenario_cdf       *cdfs;       uint32_t ncdfs;
     const struct measure_params *measure;       /* set */
     bool loads_swept;                           /* <compare loads="..."> */
+    double   *loads; size_t nloads;             /* swept loads */
+    uint64_t *seeds; size_t nseeds;             /* after expansion: every seed that runs */
+    struct scenario_pair *pairs; size_t npairs; /* <pair>; none: all combinations */
     bool expect_failures;                       /* <expect failures="yes"/> */
     struct variant *variants; size_t nvariants; /* transports x fabrics x loads x seeds, in this order of nesting, or the listed pairs */
-    struct scenario_params *params; size_t nparams; /* every parameter struct above, for --set, describe and dumps */
+    struct scenario_params **params; size_t nparams; /* every parameter struct above, for --set, describe and dumps */
     struct scenario_memory *memory;             /* owner of all of it */
 };
 
@@ -158,6 +172,8 @@ void scenario_free(struct scenario *sc);
 
 /** The link parameters of a topology link (base) on this fabric: rows the fabric gives replace base's. */
 void scenario_link_on_fabric(const struct scenario_fabric *f, const struct link_params *base, struct link_params *out);
+/** The switches of fabric f when transport t uses it: f's parameters with t's DSCP mapped to t's priority. */
+void scenario_switch_for(const struct scenario_fabric *f, const struct scenario_transport *t, struct switch_params *out);
 /** Workload w's specification for a variant: with its load. out has the type of model/workload/workload.h. */
 void scenario_variant_spec(const struct scenario *sc, const struct variant *v, uint32_t w, struct wl_spec *out);
 /** "iwarp-routed", "-load70" added when loads are swept, "-seed3" when there are several seeds: a directory name. Returns buf. */
