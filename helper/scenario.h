@@ -23,6 +23,7 @@ struct link_params;
 struct roce_params;
 struct switch_params;
 struct tcp_params;
+struct topology_list;
 struct topology_params;
 struct wl_spec;
 
@@ -75,24 +76,25 @@ extern const struct param_table cdf_point_params_table;
 
 /* --- the scenario --- */
 
-/** A node or link of <topology kind="explicit">, in file order; node index = position. */
-struct scenario_node { char name[SCENARIO_NAME_MAX]; bool is_host; const char *file; int line; };
-struct scenario_link { uint32_t a, b; const struct link_params *params; uint64_t given; const char *file; int line; };
+#define TOPOLOGY_LINK_PARAMS(X) \
+    X(rate_bps, RATE, 0, 0, 3.2e12, NULL, "rate; unless given, the topology's host-rate or fabric-rate", "topology.h") \
+    X(propagation_ps, TIME, 0, 0, 1e12, NULL, "propagation; unless given, the topology's host-propagation or fabric-propagation", "topology.h")
+struct topology_link_params { PARAM_FIELDS(TOPOLOGY_LINK_PARAMS) };
+extern const struct param_table topology_link_params_table;
 
-/** <topology>. Builder kinds (star, dumbbell, leaf-spine, fat-tree) live in params (topology.h); explicit lists below. */
+/** <topology>: what topology_build wants. */
 struct scenario_topology {
     const struct topology_params *params;       /* set */
-    const struct link_params *link;             /* set: rates, delays and lengths of every link unless params or fabric say otherwise */
-    bool explicit_lists;
-    struct scenario_node *nodes; uint32_t nnodes;
-    struct scenario_link *links; uint32_t nlinks;
+    const struct topology_list *list;           /* explicit only, else NULL; hosts in file order, then switches in file order */
+    const char *const *node_names;              /* explicit only: by node id */
+    uint32_t nhosts;                            /* topology_hosts() */
+    const char *file; int line;
 };
 
 struct scenario_fabric {
     char name[SCENARIO_NAME_MAX];
-    const struct switch_params *sw;             /* set */
-    const struct link_params *link;             /* set; only rows in link_given override the topology's links */
-    uint64_t link_given;
+    const struct switch_params *sw;             /* set; scenario_switch_for() maps the transport's class */
+    const struct link_params *link;             /* set; rate and propagation are the topology's */
     const char *file; int line;
 };
 
@@ -170,8 +172,6 @@ struct scenario *scenario_load(const char *path, const struct scenario_options *
 struct scenario *scenario_load_memory(const char *xml, size_t len, const char *name, const struct scenario_options *options, char *err, size_t errlen) SIM_MUST_CHECK;
 void scenario_free(struct scenario *sc);
 
-/** The link parameters of a topology link (base) on this fabric: rows the fabric gives replace base's. */
-void scenario_link_on_fabric(const struct scenario_fabric *f, const struct link_params *base, struct link_params *out);
 /** The switches of fabric f when transport t uses it: f's parameters with t's DSCP mapped to t's priority. */
 void scenario_switch_for(const struct scenario_fabric *f, const struct scenario_transport *t, struct switch_params *out);
 /** Workload w's specification for a variant: with its load. out has the type of model/workload/workload.h. */

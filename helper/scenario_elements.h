@@ -37,6 +37,7 @@ struct scenario_element {
     enum scenario_occurs occurs;
     bool text;                                  /* holds text */
     const struct param_table *table;            /* its parameters, NULL if none */
+    const char *without;                        /* "a|b": parameters of the table that are not taken here, NULL if all are */
     const char *chosen_by;                      /* attribute that picks a table from scenario_choices(), NULL if none */
     const char *meaning;
     struct scenario_attr attrs[SCENARIO_ATTR_MAX]; /* attributes that are not parameters; ends at a NULL name */
@@ -46,6 +47,8 @@ extern const size_t scenario_element_count;
 
 /** The row for an element under a parent; NULL if none. */
 const struct scenario_element *scenario_element_find(const char *parent, const char *name);
+/** Whether the element takes a row of its table. */
+bool scenario_element_takes(const struct scenario_element *e, const struct param *p);
 /** The nearest known child name of parent; NULL if it has no children. */
 const char *scenario_element_nearest(const char *parent, const char *name);
 const struct scenario_attr *scenario_attr_find(const struct scenario_element *e, const char *name);
