@@ -27,6 +27,7 @@ struct wire_l3 {
     uint8_t  tcp_resv;       /* the four reserved bits after the data offset */
     uint8_t  ip_opt_len, ip_opt[40];   /* IPv4 options */
     uint8_t  tcp_opt_len, tcp_opt[40]; /* TCP options where they are not in our layout; tcp_opt_len 0: ours */
+    uint8_t  roce_pad[3];    /* pad bytes, which others may not zero */
     uint8_t  trailer_len, trailer[64]; /* bytes after the network packet: padding, or an FCS that was captured */
     uint16_t udp_checksum;   /* as received; 0 when sent by us. Not 0: computed when encoding */
 };
@@ -51,7 +52,7 @@ size_t wire_encode(const struct pkt *p, const struct wire_l3 *l3, uint8_t *out, 
 /** Decode a frame without FCS into *p, whatever it held; the caller releases the payload whatever the status. The payload
  *  becomes one chunk, CHUNK_LITERAL or CHUNK_BYTES. Checks every checksum and the ICRC; on a wrong checksum the packet is decoded
  *  all the same and the first fault returned. What is not ours to read becomes PKT_RAW without payload, addresses set if there
- *  are any. frame_len is what pkt_set_len() would make it, flow_hash that of pkt_flow_hash(); IPv6 addresses are folded to
+ *  are any. frame_len is that on the link (at least 64, a longer trailer not counted), flow_hash that of pkt_flow_hash(); IPv6 addresses are folded to
  *  their last 32 bits in p. l3 may be NULL. */
 enum wire_status wire_decode(const uint8_t *frame, size_t len, struct pkt *p, struct wire_l3 *l3);
 

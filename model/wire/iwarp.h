@@ -18,13 +18,14 @@ const char *rdmap_opcode_name(unsigned opcode); /* NULL if undefined */
 /** DDP segment header with the RDMAP control byte. */
 struct ddp_hdr {
     uint8_t  tagged, last, ddp_version, rdmap_version, opcode;
-    uint8_t  resv;              /* all reserved bits of the two control bytes, ored */
+    uint8_t  resv, resv2;       /* reserved bits of the two control bytes, in their places (0x3c, 0x30); 0 when sent by us */
     uint32_t stag;              /* tagged: STag; untagged: STag to invalidate, or the reserved word */
     uint64_t to;                /* tagged */
     uint32_t qn, msn, mo;       /* untagged */
 };
 #define DDP_TAGGED_BYTES 14
 #define DDP_UNTAGGED_BYTES 18
+/** Its length for h->tagged. */
 size_t ddp_hdr_bytes(const struct ddp_hdr *h);
 size_t ddp_hdr_encode(const struct ddp_hdr *h, uint8_t *out);
 /** false when len is too short for the header its first byte announces. */
@@ -35,6 +36,19 @@ struct rdmap_read_request { uint32_t sink_stag; uint64_t sink_to; uint32_t size;
 void rdmap_read_request_encode(const struct rdmap_read_request *r, uint8_t *out);
 void rdmap_read_request_decode(const uint8_t *in, struct rdmap_read_request *r);
 
+/** RFC 7306 section 5.2.1: 52 bytes; FetchAdd adds add_swap, its carries cut at add_swap_mask's bits; CmpSwap compares under
+ *  compare_mask and swaps under add_swap_mask. */
+enum rdmap_atomic_op { RDMAP_FETCH_ADD = 0, RDMAP_CMP_SWAP = 2 };
+struct rdmap_atomic_request { uint8_t aop; uint32_t request_id, stag; uint64_t to, add_swap, add_swap_mask, compare, compare_mask; };
+#define RDMAP_ATOMIC_REQUEST_BYTES 52
+void rdmap_atomic_request_encode(const struct rdmap_atomic_request *r, uint8_t *out);
+void rdmap_atomic_request_decode(const uint8_t *in, struct rdmap_atomic_request *r);
+/** RFC 7306 section 5.2.2. */
+struct rdmap_atomic_response { uint32_t request_id; uint64_t original; };
+#define RDMAP_ATOMIC_RESPONSE_BYTES 12
+void rdmap_atomic_response_encode(const struct rdmap_atomic_response *r, uint8_t *out);
+void rdmap_atomic_response_decode(const uint8_t *in, struct rdmap_atomic_response *r);
+
 struct rdmap_terminate {
     uint8_t  layer, etype, code;
     uint8_t  m, d, r;           /* which parts follow */
@@ -43,7 +57,10 @@ struct rdmap_terminate {
     uint8_t  ddp_hdr[18], rdmap_hdr[28];
 };
 size_t rdmap_terminate_encode(const struct rdmap_terminate *t, uint8_t *out); /* at most 4 + 2 + 18 + 28 bytes */
+/** false when the parts that its bits announce are not there. */
 bool   rdmap_terminate_decode(const uint8_t *in, size_t len, struct rdmap_terminate *t);
+/** What an error code means; NULL if no RFC defines it. */
+const char *rdmap_terminate_text(unsigned layer, unsigned etype, unsigned code);
 
 enum mpa_flag { MPA_F_MARKERS = 0x80, MPA_F_CRC = 0x40, MPA_F_REJECT = 0x20, MPA_F_ENHANCED = 0x10 };
 #define MPA_START_BYTES 20
@@ -69,7 +86,9 @@ static inline uint32_t mpa_pad(uint32_t ulpdu_len) { return (0u - (ulpdu_len + 2
 uint32_t mpa_mulpdu(uint32_t emss, bool markers);
 
 /** Lengths, pads, markers and CRC of one FPDU in a byte buffer (used by dissectors and checks; marker_off is the stream
- *  offset of in[0] from the first byte of full operation, ignored without markers). */
+ *  offset of in[0] from the first byte of full operation, ignored without markers). in[0] is the FPDU's first byte, or the
+ *  marker's before it where one is due. wire_len is known from MPA_FPDU_MORE on once the length field is there, else 0;
+ *  ulpdu, without markers, is filled on OK, BAD_CRC and BAD_MARKER. */
 enum mpa_fpdu_status { MPA_FPDU_OK, MPA_FPDU_MORE, MPA_FPDU_BAD_CRC, MPA_FPDU_BAD_LENGTH, MPA_FPDU_BAD_MARKER };
 struct mpa_fpdu { uint32_t ulpdu_len, wire_len; uint8_t crc_zero; };
 enum mpa_fpdu_status mpa_fpdu_check(const uint8_t *in, size_t len, bool crc, bool markers, uint64_t marker_off, struct mpa_fpdu *f, uint8_t *ulpdu /* 65536, may be NULL */);
