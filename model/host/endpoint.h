@@ -27,6 +27,10 @@ struct endpoint_ops {
     int64_t (*ready_ps)(const struct endpoint *ep);
     /** When wake wants to be called; SIM_NEVER_PS if not. */
     int64_t (*next_wake_ps)(const struct endpoint *ep);
+    /** Optional (NULL): as tx, but only a pure control packet (ACK, NAK, CNP) that is due; false if none. Where the NIC separates
+     *  control (host parameter separate_control) it is asked after every rx, wake and change, so control leaves in urgent_prio
+     *  also while PFC stands on prio. Without it, what tx yields is told apart by its headers and a pause of prio holds it. */
+    bool (*tx_control)(struct endpoint *ep, int64_t now_ps, struct pkt *out);
 };
 
 /** First member of every endpoint. Fields below ops belong to the host that schedules it. */
@@ -34,13 +38,17 @@ struct endpoint {
     const struct endpoint_ops *ops;
     struct host     *host;       /* NULL outside a simulation */
     struct endpoint *next_ready; /* the NIC scheduler's ring */
+    int64_t          credit_bytes; /* kernel TCP: what the transmit path's last pass may still send */
+    void            *pass;       /* kernel TCP: the pass of the transmit path that is under way */
     struct sim_timer timer;
     int64_t          armed_ps;
     uint32_t         id;         /* names it in keys, traces and streams: stable for a scenario */
     uint8_t          prio;       /* NIC and fabric priority of what it sends */
     uint8_t          in_ring;
     uint8_t          urgent_prio;/* priority of its pure control packets (ACK, CNP) if the NIC separates them */
-    uint8_t          resv;
+    uint8_t          offloaded;  /* host_set_offloaded */
+    uint8_t          ring_prio;  /* the ring it is in */
+    uint16_t         core;       /* host_set_core */
 };
 
 /** Called by an endpoint's owner (verbs, sockets) after anything outside rx/tx/wake changed what it could send, for

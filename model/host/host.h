@@ -35,13 +35,19 @@ int  host_listen_tcp(struct host *h, uint16_t local_port, struct endpoint *(*acc
 /** Which path packets take: `offloaded` endpoints (RNIC: RoCE, iWARP) run in the NIC at its pipeline's cost; others are
  *  kernel TCP: rx is charged to a core (interrupt, per-segment, GRO), tx to the core that sends. */
 void host_set_offloaded(struct host *h, struct endpoint *ep, bool offloaded);
+/** The core of its application (0 unless said): kernel TCP's softirq and transmit passes go by it. */
+void host_set_core(struct host *h, struct endpoint *ep, uint32_t core);
+/** Priorities (bit i: i) in which the NIC, when its receive buffer passes rx_xoff_bytes, sends PFC pauses. Default none. */
+void host_set_lossless(struct host *h, uint8_t prios);
 
 /* --- CPU --- */
-/** Work of cost_ps on a core, first come first served: fn(s, ctx, arg) runs when it is done. Core numbers wrap. */
+/** Work of cost_ps on a core, first come first served: fn(s, ctx, arg) runs when it is done. Core numbers wrap.
+ *  Here and below fn never runs before the call has returned, even at no cost: it is always an event of its own. */
 void host_cpu_run(struct host *h, uint32_t core, int64_t cost_ps, sim_fn *fn, void *ctx, void *arg);
 /** The same without waiting for its end: only busy time and the core's queue grow. Returns when it would end. */
 int64_t host_cpu_charge(struct host *h, uint32_t core, int64_t cost_ps);
-/** Busy time of all cores so far; a polling core counts as busy all the time it polls. */
+/** Busy time of all cores so far. In poll mode a core counts as busy all the time from its first verbs or socket use on (unless
+ *  a completion costs nothing, cqe_ps 0: then nothing is charged for the loop either); in adaptive mode while it spins. */
 int64_t host_cpu_busy_ps(const struct host *h);
 
 /* --- RNIC (verbs) path --- */
@@ -49,7 +55,8 @@ int64_t host_cpu_busy_ps(const struct host *h);
  *  WQE fn(s, ctx, arg) runs (in order of posting per host). */
 void host_doorbell(struct host *h, uint32_t core, sim_fn *fn, void *ctx, void *arg);
 /** The NIC has `bytes` to place in host memory and then a completion to show (0 bytes: completion only). fn runs when the
- *  application on core sees it: DMA write, CQE write, then poll or interrupt and wake-up by completion mode. In order. */
+ *  application on core sees it: DMA write, CQE write, then poll or interrupt and wake-up by completion mode. In order per core.
+ *  PCIe is charged for payload as packets arrive, so bytes, the end of the message, adds no more than the DMA latency. */
 void host_complete(struct host *h, uint32_t core, uint32_t bytes, sim_fn *fn, void *ctx, void *arg);
 
 /* --- kernel socket path --- */
@@ -60,7 +67,9 @@ void host_syscall_recv(struct host *h, uint32_t core, uint64_t bytes, sim_fn *fn
 
 struct host_stats {
     uint64_t doorbells, interrupts, syscalls, completions, rx_packets, tx_packets, rx_drops;
-    uint64_t polls_busy_ps;
+    uint64_t polls_busy_ps;      /* of the busy time, what polling and spinning took (up to the last host_cpu_busy_ps) */
+    uint64_t wakeups, softirq_passes, gro_segments, tx_passes, pause_frames;
+    uint64_t tx_asked;           /* endpoints asked for a packet: those that had none are the scheduler's waste */
 };
 const struct host_stats *host_stats(const struct host *h);
 
