@@ -21,6 +21,20 @@ struct iwarp_peer { struct tcp_addr addr; uint8_t prio, dscp, ttl; };
 int iwarp_qp_connect(struct rnic_qp *qp, const struct iwarp_peer *peer, void (*up)(void *ctx, struct rnic_qp *qp, int status), void *ctx);
 /** Wait for the peer's SYN and MPA request as responder. */
 int iwarp_qp_accept(struct rnic_qp *qp, const struct iwarp_peer *peer, void (*up)(void *ctx, struct rnic_qp *qp, int status), void *ctx);
+/** Private data to send with the MPA request or reply, copied; before connect or accept. SIM_ERR_PARAM if longer than 512 bytes (508 at
+ *  revision 2). */
+int iwarp_qp_set_private_data(struct rnic_qp *qp, const void *bytes, uint32_t len);
+/** What the peer sent with its start-up frame; NULL and 0 before it has come. Good while the QP lives. */
+const uint8_t *iwarp_qp_peer_private_data(const struct rnic_qp *qp, uint32_t *len);
+/** The responder will reject the request that comes (before accept's request arrives): reply with R, then close. */
+void iwarp_qp_set_reject(struct rnic_qp *qp);
+/** What start-up agreed on; zero before. */
+struct iwarp_agreed { uint8_t up, revision, crc, rtr /* enum iwarp_rtr */; uint16_t ird, ord, peer_ird, peer_ord; };
+struct iwarp_agreed iwarp_qp_agreed(const struct rnic_qp *qp);
+/** The last Terminate sent or received: layer << 16 | etype << 8 | code, or -1. */
+int32_t iwarp_qp_terminate_sent(const struct rnic_qp *qp);
+int32_t iwarp_qp_terminate_received(const struct rnic_qp *qp);
+/** NULL before connect or accept. */
 const struct tcp_conn *iwarp_qp_tcp(const struct rnic_qp *qp);
 
 #ifdef __cplusplus

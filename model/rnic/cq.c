@@ -27,19 +27,6 @@ void rnic_cq_free(struct rnic_cq *cq)
     free(cq);
 }
 
-static void grow(struct rnic_cq *cq)
-{
-    uint32_t cap = cq->cap ? cq->cap * 2 : 8;
-    struct rnic_wc *ring = malloc(cap * sizeof *ring);
-    if (ring == NULL)
-        abort();
-    for (uint32_t i = cq->head; i != cq->tail; i++)
-        ring[i & (cap - 1)] = cq->ring[i & (cq->cap - 1)];
-    free(cq->ring);
-    cq->ring = ring;
-    cq->cap = cap;
-}
-
 /* The application takes the oldest entry. */
 static void see(struct rnic_cq *cq)
 {
@@ -63,8 +50,7 @@ static void seen(struct sim *s, void *ctx, void *arg)
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t dma_bytes)
 {
     bool fits = cq->tail - cq->head < cq->depth;
-    if (cq->tail - cq->head == cq->cap)
-        grow(cq);
+    cq->ring = rnic_ring_room(cq->ring, &cq->cap, sizeof *cq->ring, cq->head, cq->tail);
     struct rnic_wc *slot = &cq->ring[cq->tail++ & (cq->cap - 1)];
     *slot = *wc;
     if (!fits && wc->status == RNIC_WC_SUCCESS)

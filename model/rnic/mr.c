@@ -272,17 +272,7 @@ void rnic_mr_watch(struct rnic_mr *mr, uint32_t core, void (*fn)(void *ctx, uint
 
 static void push_event(struct rnic_mr *mr, uint64_t va, uint32_t len)
 {
-    if (mr->ev_tail - mr->ev_head == mr->ev_cap) {
-        uint32_t cap = mr->ev_cap ? mr->ev_cap * 2 : 4;
-        struct rnic_watch_event *ring = malloc(cap * sizeof *ring);
-        if (ring == NULL)
-            abort();
-        for (uint32_t i = mr->ev_head; i != mr->ev_tail; i++)
-            ring[i & (cap - 1)] = mr->events[i & (mr->ev_cap - 1)];
-        free(mr->events);
-        mr->events = ring;
-        mr->ev_cap = cap;
-    }
+    mr->events = rnic_ring_room(mr->events, &mr->ev_cap, sizeof *mr->events, mr->ev_head, mr->ev_tail);
     mr->events[mr->ev_tail++ & (mr->ev_cap - 1)] = (struct rnic_watch_event){ va, len };
 }
 

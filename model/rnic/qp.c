@@ -3,6 +3,7 @@
 #include "rnic_internal.h"
 #include "../sim/trace.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_DEPTH 65536
 
@@ -74,6 +75,21 @@ void rnic_qp_destroy(struct rnic_qp *qp)
         return;
     }
     qp->ops->destroy(qp);
+}
+
+void *rnic_ring_room(void *ring, uint32_t *cap, size_t size, uint32_t head, uint32_t tail)
+{
+    if (tail - head < *cap)
+        return ring;
+    uint32_t to = *cap ? *cap * 2 : 4;
+    uint8_t *bigger = malloc(to * size);
+    if (bigger == NULL)
+        abort();
+    for (uint32_t i = head; i != tail; i++)
+        memcpy(bigger + (i & (to - 1)) * size, (uint8_t *)ring + (i & (*cap - 1)) * size, size);
+    free(ring);
+    *cap = to;
+    return bigger;
 }
 
 int64_t rnic_qp_now(const struct rnic_qp *qp, int64_t fallback_ps)

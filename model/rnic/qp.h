@@ -25,6 +25,8 @@ struct rnic_qp_ops {
     void (*recv_posted)(struct rnic_qp *qp);
     /** The state has become ERROR; everything has been flushed. Stop sending, stop timers. May be NULL. */
     void (*error)(struct rnic_qp *qp);
+    /** Bring qp->count up to date from the transport's own counters. May be NULL. */
+    void (*count)(struct rnic_qp *qp);
     /** Free what the transport owns and the QP's own memory (the block that embeds it), after rnic_qp_fini. */
     void (*destroy)(struct rnic_qp *qp);
 };
@@ -142,6 +144,10 @@ enum rnic_fault rnic_recv_place_bytes(struct rnic_qp *qp, uint32_t off, uint32_t
 struct rnic_recv_info { uint32_t byte_len, imm, invalidated_key; uint8_t has_imm, has_inv, solicited; uint32_t dma_bytes; };
 /** The current receive is complete. An error status does not change the QP's state. */
 void rnic_complete_recv(struct rnic_qp *qp, enum rnic_wc_status status, const struct rnic_recv_info *info);
+
+/** Make room for one more entry in a ring of `size`-byte slots whose capacity is a power of two and whose entries are [head, tail);
+ *  *ring may be NULL with *cap 0. Aborts when memory is exhausted. */
+void *rnic_ring_room(void *ring, uint32_t *cap, size_t size, uint32_t head, uint32_t tail) SIM_MUST_CHECK;
 
 /* --- time --- */
 

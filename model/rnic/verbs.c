@@ -88,23 +88,6 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
     return rnic_check(qp, wr->sge.lkey, wr->sge.va, wr->sge.len, to_local ? RNIC_LOCAL_WRITE : 0) == RNIC_FAULT_NONE ? SIM_OK : SIM_ERR_PARAM;
 }
 
-/* Make room for one more entry in a ring of `size`-byte slots; false when out of memory. */
-static bool ring_grow(void **ring, uint32_t *cap, size_t size, uint32_t head, uint32_t tail)
-{
-    if (tail - head < *cap)
-        return true;
-    uint32_t to = *cap ? *cap * 2 : 4;
-    uint8_t *bigger = malloc(to * size);
-    if (bigger == NULL)
-        return false;
-    for (uint32_t i = head; i != tail; i++)
-        memcpy(bigger + (i & (to - 1)) * size, (uint8_t *)*ring + (i & (*cap - 1)) * size, size);
-    free(*ring);
-    *ring = bigger;
-    *cap = to;
-    return true;
-}
-
 static uint8_t *copy_inline(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     struct rnic_span s;
@@ -148,10 +131,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     int bad = check_send(qp, wr);
     if (bad)
         return bad;
-    void *ring = qp->sq;
-    if (!ring_grow(&ring, &qp->sq_cap, sizeof *qp->sq, qp->sq_head, qp->sq_tail))
-        return SIM_ERR_NOMEM;
-    qp->sq = ring;
+    qp->sq = rnic_ring_room(qp->sq, &qp->sq_cap, sizeof *qp->sq, qp->sq_head, qp->sq_tail);
     uint32_t i = qp->sq_tail++;
     *rnic_sq_wqe(qp, i) = (struct rnic_wqe){ .wr = *wr, .inline_data = copy_inline(qp, wr) };
     if (qp->state == RNIC_QP_ERROR || qp->state == RNIC_QP_SQE) { /* IBTA 10.3.1: accepted and flushed */
@@ -183,10 +163,7 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
         (void)rnic_cq_push(qp->recv_cq, &wc, 0);
         return SIM_OK;
     }
-    void *ring = qp->rq;
-    if (!ring_grow(&ring, &qp->rq_cap, sizeof *qp->rq, qp->rq_head, qp->rq_tail))
-        return SIM_ERR_NOMEM;
-    qp->rq = ring;
+    qp->rq = rnic_ring_room(qp->rq, &qp->rq_cap, sizeof *qp->rq, qp->rq_head, qp->rq_tail);
     qp->rq[qp->rq_tail++ & (qp->rq_cap - 1)] = *wr;
     if (qp->ops->recv_posted != NULL)
         qp->ops->recv_posted(qp);
@@ -198,4 +175,10 @@ enum rnic_qp_state rnic_qp_state(const struct rnic_qp *qp) { return (enum rnic_q
 int rnic_qp_set_error(struct rnic_qp *qp) { return rnic_qp_modify(qp, RNIC_QP_ERROR); }
 void rnic_qp_set_ctx(struct rnic_qp *qp, void *ctx) { qp->ctx = ctx; }
 void *rnic_qp_ctx(const struct rnic_qp *qp) { return qp->ctx; }
-const struct rnic_counters *rnic_qp_counters(const struct rnic_qp *qp) { return &qp->count; }
+
+const struct rnic_counters *rnic_qp_counters(const struct rnic_qp *qp)
+{
+    if (qp->ops->count != NULL)
+        qp->ops->count((struct rnic_qp *)qp); /* a cache of what the transport knows */
+    return &qp->count;
+}
