@@ -24,7 +24,7 @@ struct decoder {
     struct pkt     *p;
     struct wire_l3 *l3;
     const uint8_t  *ip;         /* IP header */
-    size_t          ip_len;     /* its length */
+    size_t          head_len;   /* its length, or that of a MAC control frame's body */
     const uint8_t  *l4;
     size_t          l4_len;
     uint8_t         proto;
@@ -49,19 +49,25 @@ static enum wire_status decode_pfc(struct decoder *d, const uint8_t *frame, cons
 {
     static const uint8_t pause_group[6] = { 0x01, 0x80, 0xc2, 0x00, 0x00, 0x01 };
     struct pkt *p = d->p;
-    if (len < 2)
+    if (len < FRAME_PAUSE_BYTES)
         return WIRE_TRUNCATED;
-    if (wire_get16(b) != FRAME_PFC_OPCODE)
+    uint16_t opcode = wire_get16(b);
+    if (opcode != FRAME_PFC_OPCODE && opcode != FRAME_PAUSE_OPCODE)
         return WIRE_UNKNOWN_PROTOCOL;
-    if (len < FRAME_PFC_BYTES)
+    d->head_len = opcode == FRAME_PFC_OPCODE ? FRAME_PFC_BYTES : FRAME_PAUSE_BYTES;
+    if (len < d->head_len)
         return WIRE_TRUNCATED;
     p->kind = PKT_PFC;
-    p->pfc.class_vector = wire_get16(b + 2);
-    for (unsigned i = 0; i < 8; i++)
-        p->pfc.quanta[i] = wire_get16(b + 4 + 2 * i);
+    p->pfc.link_wide = opcode == FRAME_PAUSE_OPCODE;
+    if (p->pfc.link_wide) {
+        p->pfc.quanta[0] = wire_get16(b + 2);
+    } else {
+        p->pfc.class_vector = wire_get16(b + 2);
+        for (unsigned i = 0; i < 8; i++)
+            p->pfc.quanta[i] = wire_get16(b + 4 + 2 * i);
+    }
     if (frame[6] == 2 && !frame[7] && !frame[8])
         p->src = pkt_addr_of_node(wire_get24(frame + 9));
-    p->frame_len = PKT_FRAME_MIN_BYTES;
     if (memcmp(frame, pause_group, 6) || p->pfc.class_vector >> 8 || p->flags & PKT_F_VLAN)
         note(d, WIRE_BAD_PFC);
     return d->fault;
@@ -123,7 +129,7 @@ static enum wire_status decode_roce(struct decoder *d)
     if (d->l4_len < FRAME_UDP_BYTES + ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
         return WIRE_BAD_UDP_LENGTH;
     size_t len = d->l4_len - FRAME_UDP_BYTES - ROCE_ICRC_BYTES; /* BTH to pad */
-    if (wire_icrc(d->ip, d->ip_len + FRAME_UDP_BYTES + len) != wire_get32le(bth + len))
+    if (wire_icrc(d->ip, d->head_len + FRAME_UDP_BYTES + len) != wire_get32le(bth + len))
         note(d, WIRE_BAD_ICRC);
     const struct wire_roce_op *op = &wire_roce_op[bth[0]];
     if (!op->name) {
@@ -258,7 +264,7 @@ static enum wire_status decode_tcp(struct decoder *d)
     return d->fault;
 }
 
-/* Fills ip_len, l4, l4_len, proto from the IP header at d->ip with len bytes of frame left. */
+/* Fills head_len, l4, l4_len, proto from the IP header at d->ip with len bytes of frame left. */
 static enum wire_status decode_ipv4(struct decoder *d, size_t len)
 {
     const uint8_t *b = d->ip;
@@ -279,7 +285,7 @@ static enum wire_status decode_ipv4(struct decoder *d, size_t len)
     p->src = wire_get32(b + 12);
     p->dst = wire_get32(b + 16);
     d->proto = b[9];
-    d->ip_len = head;
+    d->head_len = head;
     d->l4 = b + head;
     d->l4_len = total - head;
     if (d->l3) {
@@ -308,7 +314,7 @@ static enum wire_status decode_ipv6(struct decoder *d, size_t len)
     p->src = wire_get32(b + 20);
     p->dst = wire_get32(b + 36);
     d->proto = b[6];
-    d->ip_len = FRAME_IPV6_BYTES;
+    d->head_len = FRAME_IPV6_BYTES;
     d->l4 = b + FRAME_IPV6_BYTES;
     d->l4_len = wire_get16(b + 4);
     if (d->l3) {
@@ -375,19 +381,19 @@ enum wire_status wire_decode(const uint8_t *frame, size_t len, struct pkt *p, st
         n += FRAME_VLAN_BYTES;
     }
     enum wire_status s;
-    size_t end;
     if (type == FRAME_ETHERTYPE_MAC_CONTROL) {
         s = decode_pfc(&d, frame, frame + n, len - n);
-        end = n + FRAME_PFC_BYTES;
     } else if (type == FRAME_ETHERTYPE_IPV4 || type == FRAME_ETHERTYPE_IPV6) {
         d.ip = frame + n;
         s = decode_ip(&d, type == FRAME_ETHERTYPE_IPV6, len - n);
-        end = n + d.ip_len + d.l4_len;
     } else {
         return WIRE_UNKNOWN_ETHERTYPE;
     }
+    size_t end = n + d.head_len + d.l4_len;
     if (end + FRAME_FCS_BYTES <= UINT16_MAX)
         p->frame_len = (uint16_t)(end + FRAME_FCS_BYTES < PKT_FRAME_MIN_BYTES ? PKT_FRAME_MIN_BYTES : end + FRAME_FCS_BYTES);
+    if (l3)
+        l3->unpadded = len < FRAME_BODY_MIN;
     if (l3 && end < len)
         keep_trailer(l3, frame + end, len - end, len);
     return s;

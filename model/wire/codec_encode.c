@@ -80,6 +80,11 @@ static size_t put_ethernet(const struct pkt *p, const struct wire_l3 *l3, uint8_
 
 static size_t put_pfc(const struct pkt *p, uint8_t *b)
 {
+    if (p->pfc.link_wide) {
+        wire_put16(b, FRAME_PAUSE_OPCODE);
+        wire_put16(b + 2, p->pfc.quanta[0]);
+        return FRAME_PAUSE_BYTES;
+    }
     wire_put16(b, FRAME_PFC_OPCODE);
     wire_put16(b + 2, p->pfc.class_vector);
     for (unsigned i = 0; i < 8; i++)
@@ -260,7 +265,7 @@ size_t wire_encode(const struct pkt *p, const struct wire_l3 *l3, uint8_t *out, 
     if (trailer)
         memcpy(out + n, l3->trailer, trailer);
     n += trailer;
-    if (n < FRAME_BODY_MIN) {
+    if (n < FRAME_BODY_MIN && !(l3 && l3->unpadded)) {
         memset(out + n, 0, FRAME_BODY_MIN - n);
         n = FRAME_BODY_MIN;
     }

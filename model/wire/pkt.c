@@ -280,7 +280,8 @@ bool pkt_equal(const struct pkt *a, const struct pkt *b)
     if (a->flags & PKT_F_VLAN && a->pcp != b->pcp)
         return false;
     if (a->kind == PKT_PFC)
-        return a->pfc.class_vector == b->pfc.class_vector && !memcmp(a->pfc.quanta, b->pfc.quanta, sizeof a->pfc.quanta);
+        return a->pfc.link_wide == b->pfc.link_wide && a->pfc.class_vector == b->pfc.class_vector &&
+               !memcmp(a->pfc.quanta, b->pfc.quanta, a->pfc.link_wide ? sizeof a->pfc.quanta[0] : sizeof a->pfc.quanta);
     if (a->src != b->src || a->dst != b->dst || a->dscp != b->dscp || a->ecn != b->ecn || a->ttl != b->ttl ||
         (!(a->flags & PKT_F_IPV6) && a->ip_id != b->ip_id))
         return false;

@@ -71,8 +71,9 @@ struct pkt_tcp {
 enum pkt_tcp_opt { TCP_OPT_MSS = 1, TCP_OPT_WSCALE = 2, TCP_OPT_SACK_PERM = 4, TCP_OPT_TS = 8, TCP_OPT_SACK = 16 };
 
 struct pkt_pfc {
-    uint16_t class_vector;
-    uint16_t quanta[8];
+    uint16_t class_vector;   /* bit i: quanta[i] is to be heeded */
+    uint16_t quanta[8];      /* 512 bit times of the link each; 0 resumes */
+    uint8_t  link_wide;      /* the older PAUSE of IEEE 802.3 annex 31B, whose time is quanta[0]; class_vector is 0 then */
 };
 
 /** A run of payload bytes. */
