@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "roce_qp.h"
+
+#define PARAM_STRUCT struct roce_params
+PARAM_TABLE(roce_params, ROCE_PARAMS)
+#undef PARAM_STRUCT
+
+int64_t roce_rnr_timer_ps(unsigned code)
+{
+    static const uint32_t in_10us[32] = { 65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
+        2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152 };
+    return (int64_t)in_10us[code & 31] * 10 * SIM_PS_PER_US;
+}

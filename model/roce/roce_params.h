@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** Parameters of a RoCEv2 RC QP. Both ends of a connection are given their own. */
+#ifndef RNICSIM_ROCE_ROCE_PARAMS_H
+#define RNICSIM_ROCE_ROCE_PARAMS_H
+
+#include "../sim/param.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ROCE_RETRIES "go-back-n|go-back-0"
+#define ROCE_NAK_RULES "once|rewind"
+#define ROCE_ACK_REQUESTS "message|drain"
+enum roce_retry_kind { ROCE_GO_BACK_N, ROCE_GO_BACK_0 };
+enum roce_nak_rule { ROCE_NAK_ONCE, ROCE_NAK_REWIND };
+enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
+
+#define ROCE_PARAMS(X) \
+    X(mtu_bytes, BYTES, 1024, 256, 4096, NULL, "path MTU: payload of a full packet; 256, 512, 1024, 2048 or 4096", \
+      "IBTA vol. 1 9.7; 1024 fits a 1500-byte Ethernet, the common default") \
+    X(sq_depth, COUNT, 128, 1, 65536, NULL, "send WQEs that fit", "perftest's tx-depth 128") \
+    X(rq_depth, COUNT, 512, 1, 65536, NULL, "receive WQEs that fit", "perftest's rx-depth 512") \
+    X(retry, ENUM, 0, 0, 1, ROCE_RETRIES, "what is sent again after a loss: from the lost packet, or the whole message", \
+      "IBTA vol. 1 9.7.5; go-back-0 was early firmware's (Guo et al., SIGCOMM'16)") \
+    X(nak_rule, ENUM, 0, 0, 1, ROCE_NAK_RULES, \
+      "once: one NAK until the expected PSN arrives; rewind: again when the arriving PSNs step back, that is when a resent packet was lost too", \
+      "once: IBTA vol. 1 9.7.5.2; rewind: guess, for responders that recover a lost resend without a timeout") \
+    X(local_ack_timeout, COUNT, 14, 0, 31, NULL, "local ACK timeout t: 4.096 us * 2^t after the last progress; 0: never", \
+      "IBTA vol. 1 9.7.6.1.3; 14 (67 ms) is a common default") \
+    X(retry_cnt, COUNT, 7, 0, 7, NULL, "retries after timeouts and sequence NAKs without progress", "IBTA vol. 1 9.7.5.2.8 (3 bits); 7 is a common default") \
+    X(rnr_retry, COUNT, 7, 0, 7, NULL, "retries after RNR NAKs without progress; 7: without end", "IBTA vol. 1 9.7.5.2.8; 7 is a common default") \
+    X(rnr_timer, COUNT, 12, 0, 31, NULL, "the RNR NAK timer code that this end sends when it has no receive", "IBTA vol. 1 table 45; 12 (0.64 ms) is a common default") \
+    X(ack_request, ENUM, 0, 0, 1, ROCE_ACK_REQUESTS, \
+      "where AckReq is set besides every ack-request-packets and where the window closes: each message's last packet, or only when nothing further waits", \
+      "message: rxe; drain: guess, for cards that coalesce over messages") \
+    X(ack_request_packets, COUNT, 64, 0, 1000000, NULL, "AckReq also on each such packet; 0: not", "guess; mlx5 asks every 2^log_ack_req_freq packets") \
+    X(ack_packets, COUNT, 16, 0, 1000000, NULL, "the responder acknowledges each such packet unasked; 0: only when asked", "guess; 1 in HPCC's ns-3") \
+    X(ack_bytes, BYTES, 0, 0, INT64_C(1000000000000), NULL, "the responder acknowledges after so many payload bytes unasked; 0: not", "guess") \
+    X(ord, COUNT, 16, 1, 128, NULL, "READs and atomics that this end keeps outstanding (max_rd_atomic)", "16: max_qp_rd_atom of common cards") \
+    X(ird, COUNT, 16, 1, 128, NULL, "READs and atomics that this end takes at a time (max_dest_rd_atomic); more are refused", "16: max_qp_init_rd_atom of common cards") \
+    X(window_packets, COUNT, 0, 0, 4194304, NULL, "packets in flight at most; 0: no limit but the PSN space", "IBTA sets none but 2^23") \
+    X(window_bytes, BYTES, 0, 0, INT64_C(1000000000000), NULL, "bytes in flight at most, in full packets; 0: no limit", "0: IBTA; the BDP: cap of IRN (SIGCOMM'18) and window of HPCC (SIGCOMM'19)") \
+    X(cnp_interval_ps, TIME, 50000000, 0, INT64_C(1000000000000), NULL, "least time between two CNPs of one QP", "DCQCN paper (SIGCOMM'15): N = 50 us") \
+    X(pace_burst_packets, COUNT, 1, 0, 64, NULL, "packets by which a paced QP may catch up after the port was busy", "guess; keeps two paced QPs at their rates on one port")
+
+struct roce_params { PARAM_FIELDS(ROCE_PARAMS) };
+extern const struct param_table roce_params_table;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A RoCE QP as an endpoint: life, dispatch of what arrives, arbitration of what leaves, pacing, the notification point's CNPs. */
+#include "roce_qp.h"
+#include "../sim/rng.h"
+
+#include <stdlib.h>
+
+#define ACK_TIMEOUT_UNIT_PS INT64_C(4096000) /* 4.096 us (IBTA vol. 1 9.7.6.1.3) */
+#define PKEY_DEFAULT 0xffff
+#define PROTO_UDP 17
+#define ECT0 2
+#define CE 3
+
+static struct roce_qp *of_endpoint(struct endpoint *ep) { return (struct roce_qp *)(void *)ep; }
+static const struct roce_qp *of_endpoint_const(const struct endpoint *ep) { return (const struct roce_qp *)(const void *)ep; }
+
+void roce_trace(struct roce_qp *q, int64_t now_ps, enum sim_trace_point point, uint64_t a, uint64_t b)
+{
+    struct host *h = q->base.ep.host;
+    if (h == NULL || !sim_tracing(host_sim(h)))
+        return;
+    struct sim_trace t = { .now_ps = now_ps, .point = point, .node = host_node(h), .id = q->base.qpn, .a = a, .b = b, .obj = q };
+    sim_trace_emit(host_sim(h), &t);
+}
+
+void roce_start_packet(struct roce_qp *q, struct pkt *p, uint8_t opcode, uint32_t psn)
+{
+    p->kind = PKT_ROCE;
+    p->src = q->src;
+    p->dst = q->dst;
+    p->sport = q->sport;
+    p->dport = WIRE_ROCE_PORT;
+    p->flow_hash = q->flow_hash;
+    p->dscp = q->dscp;
+    p->ecn = q->ecn;
+    p->ttl = q->ttl;
+    p->roce.opcode = opcode;
+    p->roce.pkey = PKEY_DEFAULT;
+    p->roce.dqpn = q->dqpn;
+    p->roce.psn = psn;
+}
+
+/* --- congestion control --- */
+
+/* The rate has become another: what is left of the wait for the next packet shrinks or grows with it. */
+static void rate_changed(struct roce_qp *q, int64_t now_ps, int64_t before_bps)
+{
+    if (q->cc.rate_bps == before_bps)
+        return;
+    if (q->pace_ps > now_ps)
+        q->pace_ps = now_ps + (int64_t)((__int128)(q->pace_ps - now_ps) * before_bps / q->cc.rate_bps);
+    roce_trace(q, now_ps, SIM_TRACE_RATE, (uint64_t)q->cc.rate_bps, (uint64_t)(q->cc.alpha * 1e6));
+}
+
+/* A data packet leaves: charge its time on the wire to the rate. */
+static void charge(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
+{
+    uint32_t wire_bytes = (uint32_t)p->frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES;
+    struct cc *c = &q->cc;
+    if (c->ops->sent) {
+        int64_t before = c->rate_bps;
+        c->ops->sent(c, now_ps, wire_bytes);
+        rate_changed(q, now_ps, before);
+    }
+    if (c->rate_bps >= c->link_bps)
+        return;
+    int64_t gap = (int64_t)(wire_bytes * UINT64_C(8) * (uint64_t)SIM_PS_PER_S / (uint64_t)c->rate_bps);
+    int64_t earliest = now_ps - gap * q->params->pace_burst_packets;
+    q->pace_ps = (q->pace_ps > earliest ? q->pace_ps : earliest) + gap;
+}
+
+static void take_cnp(struct roce_qp *q, int64_t now_ps)
+{
+    int64_t before = q->cc.rate_bps;
+    q->base.count.rp_cnp_handled++;
+    if (!q->cc.ops->cnp)
+        return;
+    q->cc.ops->cnp(&q->cc, now_ps);
+    rate_changed(q, now_ps, before);
+}
+
+/* Notification point (DCQCN paper, section 3): a CNP at once for a marked packet unless one went within the interval. */
+static void marked(struct roce_qp *q, int64_t now_ps)
+{
+    q->base.count.np_ecn_marked_roce_packets++;
+    if (now_ps < q->cnp_next_ps)
+        return;
+    q->cnp_next_ps = now_ps + q->params->cnp_interval_ps;
+    q->cnp_pending = true;
+}
+
+/* --- the endpoint --- */
+
+static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
+{
+    struct roce_qp *q = of_endpoint(ep);
+    if (p->kind != PKT_ROCE || !q->connected)
+        return;
+    unsigned op = p->roce.opcode, flags = wire_roce_op[op].flags;
+    q->base.count.received_packets++;
+    if (q->base.state == RNIC_QP_ERROR)
+        return;
+    if (op == ROCE_CNP) {
+        take_cnp(q, now_ps);
+        return;
+    }
+    if (op > ROCE_SEND_ONLY_INV || wire_roce_op[op].name == NULL)
+        return; /* not of a reliable connection */
+    if (p->ecn == CE && op != ROCE_ACK && op != ROCE_ATOMIC_ACK)
+        marked(q, now_ps);
+    if (flags & ROCE_OP_REQUEST)
+        roce_resp_rx(q, now_ps, p);
+    else if (op == ROCE_ACK)
+        roce_req_ack(q, now_ps, p);
+    else
+        roce_req_response(q, now_ps, p);
+}
+
+static bool control_ready(const struct roce_qp *q) { return q->cnp_pending || roce_resp_ack_ready(q); }
+
+static bool finish_packet(struct roce_qp *q, struct pkt *p)
+{
+    pkt_set_len(p);
+    q->base.count.sent_packets++;
+    return true;
+}
+
+static bool roce_tx_control(struct endpoint *ep, int64_t now_ps, struct pkt *p)
+{
+    struct roce_qp *q = of_endpoint(ep);
+    (void)now_ps;
+    if (q->cnp_pending) {
+        q->cnp_pending = false;
+        q->base.count.np_cnp_sent++;
+        roce_start_packet(q, p, ROCE_CNP, 0);
+        p->roce.becn = 1;
+    } else if (roce_resp_ack_ready(q)) {
+        roce_resp_ack_tx(q, p);
+    } else {
+        return false;
+    }
+    return finish_packet(q, p);
+}
+
+static bool roce_tx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
+{
+    struct roce_qp *q = of_endpoint(ep);
+    if (roce_tx_control(ep, now_ps, p))
+        return true;
+    if (now_ps < q->pace_ps)
+        return false;
+    bool respond = roce_resp_data_ready(q), request = roce_req_ready_ps(q) <= now_ps;
+    bool sent = false;
+    if (respond && (q->resp_turn || !request))
+        sent = roce_resp_data_tx(q, p);
+    else if (request)
+        sent = roce_req_tx(q, now_ps, p);
+    q->resp_turn = !q->resp_turn;
+    if (!sent) { /* a fault on the way: its NAK may be due */
+        pkt_release_payload(p);
+        p->flags = 0;
+        p->roce = (struct pkt_roce){ 0 };
+        return roce_tx_control(ep, now_ps, p);
+    }
+    (void)finish_packet(q, p);
+    charge(q, now_ps, p);
+    return true;
+}
+
+static int64_t roce_ready_ps(const struct endpoint *ep)
+{
+    const struct roce_qp *q = of_endpoint_const(ep);
+    if (control_ready(q))
+        return 0;
+    int64_t at = roce_resp_data_ready(q) ? 0 : roce_req_ready_ps(q);
+    return at > q->pace_ps ? at : q->pace_ps;
+}
+
+/* The local ACK timeout runs from the last progress while something is unacknowledged; sending never pushes it back. */
+static int64_t ack_deadline_ps(const struct roce_qp *q)
+{
+    if (q->timeout_ps == 0 || q->req.una == q->req.max)
+        return SIM_NEVER_PS;
+    return q->req.progress_ps + q->timeout_ps;
+}
+
+static int64_t roce_next_wake_ps(const struct endpoint *ep)
+{
+    const struct roce_qp *q = of_endpoint_const(ep);
+    int64_t at = ack_deadline_ps(q);
+    return at < q->cc.next_wake_ps ? at : q->cc.next_wake_ps;
+}
+
+static void roce_wake(struct endpoint *ep, int64_t now_ps)
+{
+    struct roce_qp *q = of_endpoint(ep);
+    if (q->cc.next_wake_ps <= now_ps) {
+        int64_t before = q->cc.rate_bps;
+        q->cc.next_wake_ps = SIM_NEVER_PS;
+        q->cc.ops->wake(&q->cc, now_ps);
+        rate_changed(q, now_ps, before);
+    }
+    if (ack_deadline_ps(q) <= now_ps)
+        roce_req_timeout(q, now_ps);
+}
+
+static const struct endpoint_ops roce_endpoint_ops = {
+    .rx = roce_rx, .tx = roce_tx, .wake = roce_wake, .ready_ps = roce_ready_ps, .next_wake_ps = roce_next_wake_ps,
+    .tx_control = roce_tx_control,
+};
+
+/* --- under the verbs --- */
+
+static void roce_error(struct rnic_qp *qp)
+{
+    struct roce_qp *q = roce_of(qp);
+    struct roce_req *r = &q->req;
+    r->una = r->nxt = r->max;
+    r->wqe_una = r->wqe_nxt = r->wqe_end = qp->sq_tail;
+    r->reads_out = 0;
+    r->span_valid = false;
+    q->cc.next_wake_ps = SIM_NEVER_PS;
+    q->cnp_pending = false;
+    if (!q->resp.fatal) { /* else what was asked for before the fault is answered, then the NAK is the last word */
+        q->resp.ack_pending = 0;
+        q->resp.queue_head = q->resp.queue_tail;
+    }
+}
+
+static void roce_destroy(struct rnic_qp *qp)
+{
+    struct roce_qp *q = roce_of(qp);
+    if (qp->ep.host != NULL)
+        host_detach(qp->ep.host, &qp->ep);
+    rnic_qp_fini(qp);
+    free(q->resp.queue);
+    free(q->resp.results);
+    free(q);
+}
+
+static const struct rnic_qp_ops roce_qp_ops = { .name = "RoCEv2", .error = roce_error, .destroy = roce_destroy };
+
+static bool valid_mtu(int64_t mtu) { return mtu >= 256 && mtu <= 4096 && (mtu & (mtu - 1)) == 0; }
+
+struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rnic_cq *send_cq, struct rnic_cq *recv_cq,
+                            const struct roce_params *params, const struct cc_ops *cc, const void *cc_params,
+                            int64_t link_bps, uint32_t id, uint64_t seed)
+{
+    if (params == NULL || param_check(&roce_params_table, params, NULL) != SIM_OK || !valid_mtu(params->mtu_bytes) || link_bps <= 0)
+        return NULL;
+    struct roce_qp *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return NULL;
+    q->base.ep.ops = &roce_endpoint_ops;
+    if (rnic_qp_init(&q->base, &roce_qp_ops, dev, pd, send_cq, recv_cq, (uint32_t)params->sq_depth, (uint32_t)params->rq_depth, id) != SIM_OK) {
+        free(q);
+        return NULL;
+    }
+    q->params = params;
+    q->retry = roce_retry_kinds[params->retry];
+    q->timeout_ps = params->local_ack_timeout ? ACK_TIMEOUT_UNIT_PS << params->local_ack_timeout : 0;
+    q->cc.link_bps = link_bps;
+    q->cc.ops = cc != NULL ? cc : cc_find("none");
+    q->cc.params = cc_params;
+    q->cc.next_wake_ps = SIM_NEVER_PS;
+    struct sim_rng rng;
+    sim_rng_init(&rng, seed, id, SIM_RNG_PSN);
+    q->psn0 = sim_rng_u32(&rng) & ROCE_PSN_MASK;
+    return &q->base;
+}
+
+static void start_cc(struct roce_qp *q, int64_t base_rtt_ps)
+{
+    struct cc *c = &q->cc;
+    uint64_t bdp = (uint64_t)((unsigned __int128)(uint64_t)base_rtt_ps * (uint64_t)c->link_bps / 8 / (uint64_t)SIM_PS_PER_S);
+    uint64_t initial = q->req.limit < ROCE_OUTSTANDING_MAX ? q->req.limit << q->mtu_shift : bdp;
+    if (initial < 10 * (uint64_t)q->mtu)
+        initial = 10 * (uint64_t)q->mtu; /* RFC 6928's ten segments where the path is not known */
+    c->mss_bytes = q->mtu;
+    c->initial_window_bytes = initial < UINT32_MAX ? (uint32_t)initial : UINT32_MAX;
+    c->base_rtt_ps = base_rtt_ps;
+    cc_start(c, c->ops, c->params, rnic_qp_now(&q->base, 0));
+    q->ecn = c->ops->ecn ? ECT0 : 0;
+}
+
+static uint64_t window_limit(const struct roce_qp *q)
+{
+    uint64_t limit = ROCE_OUTSTANDING_MAX, bytes = (uint64_t)q->params->window_bytes, packets = (uint64_t)q->params->window_packets;
+    if (packets && packets < limit)
+        limit = packets;
+    if (bytes && bytes >> q->mtu_shift < limit)
+        limit = bytes >> q->mtu_shift ? bytes >> q->mtu_shift : 1;
+    return limit;
+}
+
+int roce_qp_connect(struct rnic_qp *qp, const struct roce_peer *peer)
+{
+    struct roce_qp *q = roce_of(qp);
+    uint32_t mtu = (uint32_t)q->params->mtu_bytes;
+    if (peer->path_mtu_bytes && peer->path_mtu_bytes < mtu)
+        mtu = peer->path_mtu_bytes;
+    if (!valid_mtu(mtu) || peer->prio >= PORT_PRIOS || peer->dscp > 63 || peer->base_rtt_ps < 0)
+        return SIM_ERR_PARAM;
+    if (qp->state != RNIC_QP_INIT)
+        return SIM_ERR_STATE;
+    q->mtu = mtu;
+    q->mtu_shift = (uint32_t)__builtin_ctz(mtu);
+    q->src = peer->local_addr;
+    q->dst = peer->remote_addr;
+    q->dqpn = peer->remote_qpn & ROCE_PSN_MASK;
+    q->dscp = peer->dscp;
+    q->ttl = peer->ttl ? peer->ttl : 64;
+    uint64_t mixed = ((uint64_t)qp->ep.id << 32 | qp->qpn) * UINT64_C(0x9e3779b97f4a7c15);
+    q->sport = (uint16_t)(0xc000 | mixed >> 50);
+    q->flow_hash = pkt_flow_hash(q->src, q->dst, PROTO_UDP, q->sport, WIRE_ROCE_PORT);
+    q->resp.psn0 = peer->remote_psn & ROCE_PSN_MASK;
+    q->req.limit = window_limit(q);
+    q->req.timed_ps = -1;
+    q->req.retries_left = (uint8_t)q->params->retry_cnt;
+    q->req.rnr_left = (uint8_t)q->params->rnr_retry;
+    start_cc(q, peer->base_rtt_ps);
+    qp->ep.prio = qp->ep.urgent_prio = peer->prio;
+    int bad = rnic_qp_modify(qp, RNIC_QP_RTR);
+    if (!bad)
+        bad = rnic_qp_modify(qp, RNIC_QP_RTS);
+    struct host *h = rnic_dev_host(qp->dev);
+    if (!bad && h != NULL) {
+        bad = host_bind_roce(h, qp->qpn, &qp->ep);
+        if (!bad) {
+            host_attach(h, &qp->ep);
+            host_set_offloaded(h, &qp->ep, true);
+        }
+    }
+    q->connected = !bad;
+    return bad;
+}
+
+uint32_t roce_qp_first_psn(const struct rnic_qp *qp) { return ((const struct roce_qp *)(const void *)qp)->psn0; }
+void roce_qp_set_first_psn(struct rnic_qp *qp, uint32_t psn) { roce_of(qp)->psn0 = psn & ROCE_PSN_MASK; }
+const struct cc *roce_qp_cc(const struct rnic_qp *qp) { return &((const struct roce_qp *)(const void *)qp)->cc; }

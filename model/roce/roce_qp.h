@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** The inside of a RoCE QP, shared by this room's files: qp (life, endpoint, arbitration), req (requester), resp (responder),
+ *  retry (what is sent again).
+ *
+ *  PSNs live here as 64-bit packet numbers that count from 0 at the first PSN: PSN = (psn0 + number) mod 2^24. What arrives is
+ *  mapped to the number nearest to what is expected, so no other code knows about the wrap.
+ */
+#ifndef RNICSIM_ROCE_ROCE_QP_H
+#define RNICSIM_ROCE_ROCE_QP_H
+
+#include "../rnic/qp.h"
+#include "../sim/trace.h"
+#include "../wire/codec.h"
+#include "roce.h"
+
+#define ROCE_OUTSTANDING_MAX (UINT64_C(1) << 22)  /* half of what 24 bits can tell apart, and room to spare */
+#define ROCE_PSN_MASK UINT32_C(0xffffff)
+
+enum roce_syndrome { ROCE_AETH_ACK = 0x00, ROCE_AETH_NO_CREDITS = 0x1f, ROCE_AETH_RNR = 0x20, ROCE_NAK_SEQUENCE = 0x60,
+    ROCE_NAK_INVALID = 0x61, ROCE_NAK_ACCESS = 0x62, ROCE_NAK_OPERATION = 0x63 };
+
+/* rnic_wqe: scratch[0] first packet number, scratch[1] count of packet numbers; tflags: */
+enum roce_wqe_flag { ROCE_WQE_STARTED = 1 };
+
+struct roce_qp;
+
+/** What is sent again, and from where the responder asks for it. */
+struct roce_retry_ops {
+    const char *name;
+    bool whole_messages;                 /* partial progress of a message does not count */
+    /** Packet `want` is missing: sequence NAK, or a gap in read responses. */
+    void (*nak)(struct roce_qp *q, int64_t now_ps, uint64_t want);
+    void (*timeout)(struct roce_qp *q, int64_t now_ps);
+    /** Responder: packets before `got` are missing. Leave resp.expected at the number to ask for. */
+    void (*gap)(struct roce_qp *q, uint64_t got);
+};
+extern const struct roce_retry_ops *const roce_retry_kinds[2]; /* by enum roce_retry_kind */
+
+/** A response that takes packets of its own: a READ being answered or an atomic's result. */
+struct roce_response {
+    uint64_t number, end;                /* next packet number, one past the last */
+    uint64_t va, left;
+    uint64_t orig;                       /* atomic: the value before */
+    struct rnic_span span;
+    uint32_t rkey, msn;
+    uint8_t  atomic, begun;
+};
+struct roce_atomic_result { uint64_t number, orig; };
+
+struct roce_req {
+    uint64_t una, nxt, max;              /* packet numbers: oldest unacknowledged, next to send, one past the highest sent */
+    uint64_t acked;                      /* highest `everything before` that an ACK has told; una unless whole_messages */
+    uint64_t recover;                    /* loss recovery ends when una reaches it */
+    uint64_t limit;                      /* most packets in flight by parameters */
+    uint64_t gap_una, gap_last;          /* READ: where a gap was last answered, and the response that showed it */
+    uint64_t timed;                      /* packet number of the round-trip sample */
+    int64_t  timed_ps;                   /* when it left; -1: none is being timed */
+    int64_t  progress_ps;                /* last time something was acknowledged, or the first was sent */
+    int64_t  rnr_until_ps;               /* nothing is sent before */
+    uint32_t wqe_una, wqe_nxt, wqe_end;  /* WQE indices: of una, of nxt, next to be numbered */
+    uint32_t span_wqe;                   /* WQE that span describes */
+    struct rnic_span span;
+    uint32_t reads_out;                  /* READs and atomics under way */
+    uint32_t since_ack_req;
+    uint8_t  retries_left, rnr_left;
+    bool     span_valid, force_ack_req, in_recovery, gap_seen;
+};
+
+struct roce_resp {
+    uint64_t expected;                   /* packet number */
+    uint64_t gap_last;                   /* the last out-of-sequence number seen since the NAK */
+    uint64_t message_first;              /* of the message under way */
+    uint32_t psn0, msn;
+    uint64_t va, start_va;               /* WRITE under way: where the next byte goes */
+    uint32_t rkey, left, total;          /* WRITE: bytes to come, whole length; SEND: total counts up */
+    uint32_t ack_packets, ack_bytes;     /* since the last ACK */
+    /* the ACK or NAK to be sent */
+    uint64_t ack_number;
+    uint32_t ack_msn;
+    uint8_t  ack_pending, ack_syndrome;
+    uint8_t  nak_sent;                   /* silent until the expected packet comes */
+    uint8_t  op;                         /* enum roce_resp_op */
+    bool     fatal;                      /* the pending NAK is this QP's last word */
+    /* rings of ird slots, allocated at the first READ or atomic */
+    struct roce_response *queue;
+    struct roce_atomic_result *results;
+    uint32_t queue_head, queue_tail, results_tail;
+};
+enum roce_resp_op { ROCE_RESP_IDLE, ROCE_RESP_SEND, ROCE_RESP_WRITE };
+
+struct roce_qp {
+    struct rnic_qp base;                 /* first */
+    const struct roce_params *params;
+    const struct roce_retry_ops *retry;
+    int64_t  pace_ps;                    /* data may leave from then on */
+    int64_t  timeout_ps;                 /* local ACK timeout, 0: none */
+    int64_t  cnp_next_ps;                /* no CNP before */
+    uint32_t mtu, mtu_shift;
+    uint32_t src, dst, dqpn, flow_hash;
+    uint32_t psn0;
+    uint16_t sport;
+    uint8_t  dscp, ttl, ecn;
+    bool     connected, cnp_pending, resp_turn;
+    struct roce_req  req;
+    struct roce_resp resp;
+    struct cc cc;
+};
+
+static inline struct roce_qp *roce_of(struct rnic_qp *qp) { return (struct roce_qp *)(void *)qp; }
+
+/** The packet number nearest to `near` whose PSN is psn (may be below 0 at the very start: then far above all others). */
+static inline uint64_t roce_number(uint64_t near, uint32_t psn0, uint32_t psn)
+{
+    return near + (uint64_t)(int64_t)wire_psn_diff(psn, (uint32_t)(psn0 + near) & ROCE_PSN_MASK);
+}
+static inline uint32_t roce_psn(uint32_t psn0, uint64_t number) { return (uint32_t)(psn0 + number) & ROCE_PSN_MASK; }
+/** a - b as a signed distance. */
+static inline int64_t roce_ahead(uint64_t a, uint64_t b) { return (int64_t)(a - b); }
+
+/* roce_qp.c */
+/** Fill what all packets of this QP share. */
+void roce_start_packet(struct roce_qp *q, struct pkt *p, uint8_t opcode, uint32_t psn);
+void roce_trace(struct roce_qp *q, int64_t now_ps, enum sim_trace_point point, uint64_t a, uint64_t b);
+
+/* roce_req.c */
+/** SIM_NEVER_PS: nothing may go; else the earliest time by the requester's own rules (0: at once). */
+int64_t roce_req_ready_ps(const struct roce_qp *q);
+/** The next request packet. The caller has seen to readiness and pacing. false: none after all. */
+bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p);
+void roce_req_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+void roce_req_response(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+void roce_req_timeout(struct roce_qp *q, int64_t now_ps);
+/** Send from packet number `to` again, una <= to <= max. */
+void roce_req_rewind(struct roce_qp *q, uint64_t to);
+/** A loss has been noticed: once per window the congestion control is told. */
+void roce_req_loss(struct roce_qp *q, int64_t now_ps);
+
+/* roce_resp.c */
+void roce_resp_rx(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+bool roce_resp_ack_ready(const struct roce_qp *q);
+void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p);
+static inline bool roce_resp_data_ready(const struct roce_qp *q) { return q->resp.queue_head != q->resp.queue_tail; }
+bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p);
+
+/* roce_params.c */
+/** RNR NAK timer code to time (IBTA vol. 1 table 45). */
+int64_t roce_rnr_timer_ps(unsigned code);
+
+#endif

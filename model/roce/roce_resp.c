@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The responder: request packets in PSN order become placements, receives and responses; gaps become NAKs (IBTA vol. 1 9.7.4, 9.7.5,
+ * 9.7.7). Its output is one pending ACK or NAK, which the newest replaces, and a queue of READ and atomic responses; an ACK never
+ * overtakes the response to an earlier request. */
+#include "roce_qp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- the pending ACK or NAK --- */
+
+static void set_ack(struct roce_resp *r, uint64_t number, unsigned syndrome)
+{
+    r->ack_pending = 1;
+    r->ack_syndrome = (uint8_t)syndrome;
+    r->ack_number = number;
+    r->ack_msn = r->msn;
+    r->ack_packets = r->ack_bytes = 0;
+}
+
+static void acknowledge(struct roce_resp *r) { set_ack(r, r->expected - 1, ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS); }
+
+/* The request with packet number n is at fault: NAK it, and the QP is done. */
+static void refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome)
+{
+    struct roce_resp *r = &q->resp;
+    if (syndrome == ROCE_NAK_ACCESS)
+        q->base.count.remote_access_err++;
+    set_ack(r, n, syndrome);
+    r->fatal = true;
+    (void)rnic_qp_modify(&q->base, RNIC_QP_ERROR);
+}
+
+static void refuse(struct roce_qp *q, unsigned syndrome) { refuse_at(q, q->resp.expected, syndrome); }
+
+static void receiver_not_ready(struct roce_qp *q)
+{
+    struct roce_resp *r = &q->resp;
+    q->base.count.out_of_buffer++;
+    set_ack(r, r->expected, ROCE_AETH_RNR | (unsigned)q->params->rnr_timer);
+    r->nak_sent = 1;
+    r->gap_last = r->expected; /* what is in flight behind it is no sign of a lost resend */
+}
+
+bool roce_resp_ack_ready(const struct roce_qp *q)
+{
+    const struct roce_resp *r = &q->resp;
+    return r->ack_pending && (r->queue_head == r->queue_tail ||
+        roce_ahead(r->queue[r->queue_head % (uint32_t)q->params->ird].number, r->ack_number) > 0);
+}
+
+void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    roce_start_packet(q, p, ROCE_ACK, roce_psn(r->psn0, r->ack_number));
+    p->roce.syndrome = r->ack_syndrome;
+    p->roce.msn = r->ack_msn & ROCE_PSN_MASK;
+    r->ack_pending = 0;
+    if (r->ack_syndrome < ROCE_AETH_RNR)
+        q->base.count.acks_sent++;
+    else
+        q->base.count.naks_sent++;
+}
+
+/* --- responses that take packets --- */
+
+static struct roce_response *response_at(const struct roce_qp *q, uint32_t i) { return &q->resp.queue[i % (uint32_t)q->params->ird]; }
+
+static struct roce_response *push_response(struct roce_qp *q)
+{
+    struct roce_resp *r = &q->resp;
+    if (r->queue == NULL) {
+        r->queue = calloc((size_t)q->params->ird, sizeof *r->queue);
+        r->results = calloc((size_t)q->params->ird, sizeof *r->results);
+        if (r->queue == NULL || r->results == NULL) {
+            fprintf(stderr, "rnicsim: out of memory for READ responses\n");
+            abort();
+        }
+        for (uint32_t i = 0; i < (uint32_t)q->params->ird; i++)
+            r->results[i].number = UINT64_MAX;
+    }
+    if (r->queue_tail - r->queue_head >= (uint32_t)q->params->ird)
+        return NULL;
+    struct roce_response *e = response_at(q, r->queue_tail++);
+    *e = (struct roce_response){ 0 };
+    return e;
+}
+
+/* The requester has gone back to packet n: it will ask again for what comes after. */
+static void drop_responses_from(struct roce_qp *q, uint64_t n)
+{
+    struct roce_resp *r = &q->resp;
+    while (r->queue_tail != r->queue_head && roce_ahead(response_at(q, r->queue_tail - 1)->number, n) >= 0)
+        r->queue_tail--;
+    if (r->queue_tail != r->queue_head) {
+        struct roce_response *last = response_at(q, r->queue_tail - 1);
+        if (roce_ahead(last->end, n) > 0) {
+            last->left = (n - last->number) << q->mtu_shift;
+            last->end = n;
+        }
+    }
+}
+
+bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    struct roce_response *e = response_at(q, r->queue_head);
+    uint32_t len = e->left < q->mtu ? (uint32_t)e->left : q->mtu;
+    bool last = e->number + 1 == e->end;
+    unsigned op = e->atomic ? ROCE_ATOMIC_ACK : e->begun ? (last ? ROCE_READ_RESP_LAST : ROCE_READ_RESP_MIDDLE)
+                                              : (last ? ROCE_READ_RESP_ONLY : ROCE_READ_RESP_FIRST);
+    roce_start_packet(q, p, (uint8_t)op, roce_psn(r->psn0, e->number));
+    if (wire_roce_op[op].flags & ROCE_OP_AETH) {
+        p->roce.syndrome = ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS;
+        p->roce.msn = e->msn & ROCE_PSN_MASK;
+    }
+    if (e->atomic) {
+        p->roce.x.atomic_ack.orig = e->orig;
+    } else if (e->span.mem != NULL) { /* the region may have gone since: checked each time */
+        if (rnic_source(&q->base, e->rkey, e->va, len, RNIC_REMOTE_READ, p) != RNIC_FAULT_NONE) {
+            r->queue_tail = r->queue_head;
+            refuse_at(q, e->number, ROCE_NAK_ACCESS);
+            return false;
+        }
+    } else if (len > 0) {
+        (void)pkt_add_pattern(p, len, e->span.seed, e->span.off);
+        e->span.off += len;
+    }
+    e->begun = 1;
+    e->number++;
+    e->va += len;
+    e->left -= len;
+    if (last)
+        r->queue_head++;
+    return true;
+}
+
+/* --- READ and atomics --- */
+
+static uint64_t response_packets(const struct roce_qp *q, uint32_t len)
+{
+    return len ? ((uint64_t)len + q->mtu - 1) >> q->mtu_shift : 1;
+}
+
+/* Queue the answer to a READ request for packet number n; false: refused. */
+static bool answer_read(struct roce_qp *q, const struct pkt *p, uint64_t n)
+{
+    const struct pkt_roce *h = &p->roce;
+    struct rnic_span span;
+    uint32_t len = h->x.reth.len;
+    if (len > UINT32_C(1) << 31) {
+        refuse_at(q, n, ROCE_NAK_INVALID);
+        return false;
+    }
+    if (rnic_describe(&q->base, h->x.reth.rkey, h->x.reth.va, len, RNIC_REMOTE_READ, &span) != RNIC_FAULT_NONE) {
+        refuse_at(q, n, ROCE_NAK_ACCESS);
+        return false;
+    }
+    struct roce_response *e = push_response(q);
+    if (e == NULL) {
+        refuse_at(q, n, ROCE_NAK_INVALID); /* more than ird at a time (IBTA 9.7.4.1.5) */
+        return false;
+    }
+    *e = (struct roce_response){ .number = n, .end = n + response_packets(q, len), .va = h->x.reth.va,
+        .left = len, .rkey = h->x.reth.rkey, .span = span };
+    return true;
+}
+
+static void read_request(struct roce_qp *q, const struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    if (!answer_read(q, p, r->expected))
+        return;
+    struct roce_response *e = response_at(q, r->queue_tail - 1);
+    r->expected = e->end;
+    e->msn = ++r->msn;
+    r->ack_packets = r->ack_bytes = 0;
+}
+
+static void atomic_request(struct roce_qp *q, const struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    const struct pkt_roce *h = &p->roce;
+    uint64_t orig;
+    struct roce_response *e = push_response(q);
+    if (e == NULL) {
+        refuse(q, ROCE_NAK_INVALID);
+        return;
+    }
+    enum rnic_fault f = rnic_atomic(&q->base, h->x.atomic.rkey, h->x.atomic.va, h->opcode == ROCE_CMP_SWAP ? RNIC_OP_CMP_SWAP : RNIC_OP_FETCH_ADD,
+                                    h->x.atomic.compare, h->x.atomic.swap_add, &orig);
+    if (f != RNIC_FAULT_NONE) {
+        r->queue_tail--;
+        refuse(q, f == RNIC_FAULT_ALIGN ? ROCE_NAK_INVALID : ROCE_NAK_ACCESS);
+        return;
+    }
+    r->results[r->results_tail++ % (uint32_t)q->params->ird] = (struct roce_atomic_result){ r->expected, orig };
+    *e = (struct roce_response){ .number = r->expected, .end = r->expected + 1, .orig = orig, .atomic = 1, .msn = ++r->msn };
+    r->expected++;
+    r->ack_packets = r->ack_bytes = 0;
+}
+
+/* --- SEND and WRITE --- */
+
+/* Is this packet's length right for its place in its message? */
+static bool length_fits(const struct roce_qp *q, unsigned flags, uint32_t len)
+{
+    if (!(flags & ROCE_OP_LAST))
+        return len == q->mtu;
+    return len <= q->mtu && (len > 0 || (flags & ROCE_OP_FIRST));
+}
+
+static bool begin_message(struct roce_qp *q, const struct pkt *p, unsigned flags)
+{
+    struct roce_resp *r = &q->resp;
+    const struct pkt_roce *h = &p->roce;
+    r->message_first = r->expected;
+    r->total = 0;
+    if (flags & ROCE_OP_SEND)
+        return true;
+    uint32_t len = h->x.reth.len;
+    if ((flags & ROCE_OP_LAST) ? len != p->payload_len : len <= q->mtu || len > UINT32_C(1) << 31) {
+        refuse(q, ROCE_NAK_INVALID);
+        return false;
+    }
+    if (rnic_check(&q->base, h->x.reth.rkey, h->x.reth.va, len, RNIC_REMOTE_WRITE) != RNIC_FAULT_NONE) {
+        refuse(q, ROCE_NAK_ACCESS);
+        return false;
+    }
+    r->va = r->start_va = h->x.reth.va;
+    r->rkey = h->x.reth.rkey;
+    r->left = r->total = len;
+    return true;
+}
+
+static bool place_send(struct roce_qp *q, const struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    struct rnic_recv_info none = { 0 };
+    enum rnic_fault f = rnic_recv_place(&q->base, r->total, p->payload_len, p, 0);
+    if (f == RNIC_FAULT_NONE) {
+        r->total += p->payload_len;
+        return true;
+    }
+    bool too_long = f == RNIC_FAULT_BOUNDS && (uint64_t)r->total + p->payload_len > q->base.cur_recv.sge.len;
+    rnic_complete_recv(&q->base, too_long ? RNIC_WC_LOC_LEN_ERR : RNIC_WC_LOC_PROT_ERR, &none);
+    refuse(q, too_long ? ROCE_NAK_INVALID : ROCE_NAK_OPERATION);
+    return false;
+}
+
+static bool place_write(struct roce_qp *q, const struct pkt *p, unsigned flags)
+{
+    struct roce_resp *r = &q->resp;
+    uint32_t len = p->payload_len;
+    if ((flags & ROCE_OP_LAST) ? len != r->left : len >= r->left) {
+        refuse(q, ROCE_NAK_INVALID);
+        return false;
+    }
+    if (rnic_place(&q->base, r->rkey, r->va, len, RNIC_REMOTE_WRITE, p, 0) != RNIC_FAULT_NONE) {
+        refuse(q, ROCE_NAK_ACCESS);
+        return false;
+    }
+    r->va += len;
+    r->left -= len;
+    return true;
+}
+
+/* A message is complete; the responder's own state is settled before the application hears of it. */
+static void finish_message(struct roce_qp *q, const struct pkt *p, unsigned flags)
+{
+    struct roce_resp *r = &q->resp;
+    struct rnic_recv_info info = { .byte_len = r->total, .solicited = p->roce.se, .dma_bytes = p->payload_len };
+    if (flags & ROCE_OP_IMM) {
+        info.has_imm = 1;
+        info.imm = p->roce.imm_or_rkey;
+    }
+    if (flags & ROCE_OP_IETH) {
+        info.has_inv = 1;
+        info.invalidated_key = p->roce.imm_or_rkey;
+    }
+    uint64_t va = r->start_va;
+    uint32_t rkey = r->rkey, total = r->total;
+    if (flags & ROCE_OP_WRITE)
+        rnic_write_done(&q->base, rkey, va, total, p->payload_len);
+    if (q->base.recv_open)
+        rnic_complete_recv(&q->base, RNIC_WC_SUCCESS, &info);
+}
+
+static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags)
+{
+    struct roce_resp *r = &q->resp;
+    bool takes_recv = (flags & (ROCE_OP_SEND | ROCE_OP_IMM)) != 0, last = flags & ROCE_OP_LAST;
+    uint8_t op = flags & ROCE_OP_SEND ? ROCE_RESP_SEND : ROCE_RESP_WRITE;
+    if (r->op != ((flags & ROCE_OP_FIRST) ? ROCE_RESP_IDLE : op) || !length_fits(q, flags, p->payload_len)) {
+        refuse(q, ROCE_NAK_INVALID); /* out of sequence (IBTA 9.7.4.1.2) */
+        return;
+    }
+    if (takes_recv && !q->base.recv_open && !rnic_recv_begin(&q->base)) {
+        receiver_not_ready(q);
+        return;
+    }
+    if ((flags & ROCE_OP_FIRST) && !begin_message(q, p, flags))
+        return;
+    if (op == ROCE_RESP_SEND ? !place_send(q, p) : !place_write(q, p, flags))
+        return;
+    if ((flags & ROCE_OP_IETH) && rnic_remote_inv(&q->base, p->roce.imm_or_rkey) != RNIC_FAULT_NONE) {
+        refuse(q, ROCE_NAK_ACCESS);
+        return;
+    }
+    r->op = last ? ROCE_RESP_IDLE : op;
+    r->expected++;
+    r->msn += last;
+    r->nak_sent = 0;
+    r->ack_packets++;
+    r->ack_bytes += p->payload_len;
+    const struct roce_params *par = q->params;
+    if (p->roce.ack_req || (par->ack_packets > 0 && r->ack_packets >= (uint64_t)par->ack_packets) ||
+        (par->ack_bytes > 0 && r->ack_bytes >= (uint64_t)par->ack_bytes))
+        acknowledge(r);
+    else if (r->ack_pending && r->ack_syndrome >= ROCE_AETH_RNR)
+        acknowledge(r); /* the NAK that waits to be sent is out of date */
+    if (last)
+        finish_message(q, p, flags);
+}
+
+/* --- order --- */
+
+/* A request seen before: WRITE and SEND are acknowledged again, READs read again, atomics answered from memory (IBTA 9.7.5.1). */
+static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsigned flags)
+{
+    struct roce_resp *r = &q->resp;
+    q->base.count.duplicate_request++;
+    if (flags & ROCE_OP_READ) {
+        if (roce_ahead(n + response_packets(q, p->roce.x.reth.len), r->expected) > 0)
+            return; /* not what was asked for before */
+        drop_responses_from(q, n);
+        if (answer_read(q, p, n))
+            response_at(q, r->queue_tail - 1)->msn = r->msn;
+    } else if (flags & ROCE_OP_ATOMIC) {
+        for (uint32_t i = 0; r->results != NULL && i < (uint32_t)q->params->ird; i++)
+            if (r->results[i].number == n) {
+                drop_responses_from(q, n);
+                *push_response(q) = (struct roce_response){ .number = n, .end = n + 1, .orig = r->results[i].orig, .atomic = 1, .msn = r->msn };
+                return;
+            }
+    } else if (!r->ack_pending || r->ack_syndrome < ROCE_AETH_RNR) {
+        acknowledge(r);
+    }
+}
+
+static void out_of_order(struct roce_qp *q, uint64_t n)
+{
+    struct roce_resp *r = &q->resp;
+    q->base.count.out_of_sequence++;
+    bool again = q->params->nak_rule == ROCE_NAK_REWIND && n <= r->gap_last;
+    if (!r->nak_sent || again) {
+        q->retry->gap(q, n);
+        set_ack(r, r->expected, ROCE_NAK_SEQUENCE);
+        r->nak_sent = 1;
+    }
+    r->gap_last = n;
+}
+
+void roce_resp_rx(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    unsigned flags = wire_roce_op[p->roce.opcode].flags;
+    (void)now_ps;
+    if (q->base.state != RNIC_QP_RTS && q->base.state != RNIC_QP_RTR && q->base.state != RNIC_QP_SQD)
+        return;
+    uint64_t n = roce_number(r->expected, r->psn0, p->roce.psn);
+    int64_t ahead = roce_ahead(n, r->expected);
+    if (ahead > 0) {
+        out_of_order(q, n);
+        return;
+    }
+    if (ahead < 0) {
+        bool restart = q->retry->whole_messages && r->op != ROCE_RESP_IDLE && n == r->message_first;
+        if (!restart) {
+            duplicate(q, p, n, flags);
+            return;
+        }
+        q->retry->gap(q, n); /* go-back-0: the message begins anew */
+    }
+    if (flags & ROCE_OP_READ || flags & ROCE_OP_ATOMIC) {
+        if (r->op != ROCE_RESP_IDLE) {
+            refuse(q, ROCE_NAK_INVALID);
+            return;
+        }
+        r->nak_sent = 0;
+        if (flags & ROCE_OP_READ)
+            read_request(q, p);
+        else
+            atomic_request(q, p);
+    } else {
+        send_or_write(q, p, flags);
+    }
+}
