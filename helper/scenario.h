@@ -25,6 +25,7 @@ struct switch_params;
 struct tcp_params;
 struct topology_list;
 struct topology_params;
+struct wl_cdf_point;
 struct wl_spec;
 
 /** A parameter struct made from its table: which rows were set by file, size or --set (bit = row), and from where. */
@@ -113,22 +114,26 @@ struct scenario_transport {
 };
 
 /** A size distribution: bytes ascending, cumulative fraction ascending from 0 or more to exactly 1, linear between points. */
-struct scenario_cdf_point { int64_t bytes; double cumulative; };
 struct scenario_cdf {
     char name[SCENARIO_NAME_MAX];
     const char *source;                         /* "" if none */
-    struct scenario_cdf_point *points; size_t npoints;
+    struct wl_cdf_point *points; size_t npoints; /* model/workload/cdf.h */
     double mean_bytes;
     const char *file; int line;
 };
 
 struct scenario_workload {
     char name[SCENARIO_NAME_MAX];
-    struct wl_spec *spec;                       /* set; its load is replaced by the variant's (scenario_variant_spec) */
+    struct wl_spec *spec;                       /* set, its cdf too; its load is replaced by the variant's (scenario_variant_spec) */
+    const char *sizes;                          /* name of its <cdf>, NULL: none or inline */
     const struct scenario_cdf *cdf;             /* NULL: fixed size */
     bool has_load;                              /* Poisson: a swept load applies */
     const char *file; int line;
 };
+
+/** <size>: overrides that --size picks, in order. */
+struct scenario_override { const char *text /* "NAME=VALUE" */, *file; int line; };
+struct scenario_size { char name[SCENARIO_NAME_MAX]; struct scenario_override *sets; size_t nsets; };
 
 struct scenario_pair { const char *transport, *fabric; const char *file; int line; };
 
@@ -147,12 +152,13 @@ struct scenario {
     struct scenario_fabric    *fabrics;    uint32_t nfabrics;
     struct scenario_transport *transports; uint32_t ntransports;
     struct scenario_workload  *workloads;  uint32_t nworkloads;
-    struct scenario_cdf       *cdfs;       uint32_t ncdfs;
+    const struct scenario_cdf **cdfs;      uint32_t ncdfs;
     const struct measure_params *measure;       /* set */
     bool loads_swept;                           /* <compare loads="..."> */
     double   *loads; size_t nloads;             /* swept loads */
     uint64_t *seeds; size_t nseeds;             /* after expansion: every seed that runs */
     struct scenario_pair *pairs; size_t npairs; /* <pair>; none: all combinations */
+    struct scenario_size *sizes; size_t nsizes;
     bool expect_failures;                       /* <expect failures="yes"/> */
     struct variant *variants; size_t nvariants; /* transports x fabrics x loads x seeds, in this order of nesting, or the listed pairs */
     struct scenario_params **params; size_t nparams; /* every parameter struct above, for --set, describe and dumps */

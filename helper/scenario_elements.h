@@ -29,7 +29,7 @@ struct scenario_attr {
 
 enum scenario_occurs { OCCURS_ONCE, OCCURS_AT_MOST_ONCE, OCCURS_SOME /* one or more */, OCCURS_ANY };
 /** Tables that depend on an attribute: the element's parameters are those of the table that its `choice` attribute picks. */
-struct scenario_choice { const char *word; const struct param_table *table; };
+struct scenario_choice { const char *word; const struct param_table *table; const char *about; };
 
 #define SCENARIO_ATTR_MAX 4
 struct scenario_element {

@@ -60,24 +60,20 @@ const struct param_table *scenario_table_of(const struct scenario_element *e, co
 
 /** The tree into structs; errors are written. */
 void scenario_read(struct scenario *sc, const struct scenario_xml *x);
-/** The overrides of one size, in order; NULL-terminated list of "NAME=VALUE" with their places. */
-struct scenario_override { const char *text; const char *file; int line; };
-
-struct scenario_reader {
-    struct scenario *sc;
-    const struct scenario_xml *x;
-    struct scenario_errors *e;
-    struct scenario_memory *m;
-};
 
 /* --- scenario_set.c --- */
 
 /** Apply NAME=VALUE. file and line name its place (file NULL: the command line). false: an error was written. */
 bool scenario_set(struct scenario *sc, const char *text, const char *file, int line, struct scenario_errors *e);
+/** Lists whose form is checked. */
+void scenario_set_loads(struct scenario *sc, const char *text);
+void scenario_set_seeds(struct scenario *sc, const char *text);
 
 /* --- scenario_check.c --- */
 
 /** Ranges across parameters, then the variants. */
 bool scenario_check(struct scenario *sc, struct scenario_errors *e);
+/** Workloads: sizes found, hosts in range; own_load is the largest of their loads, negative if none has one. */
+void scenario_check_workloads(struct scenario *sc, struct scenario_errors *e, double *own_load, bool *have_load);
 
 #endif

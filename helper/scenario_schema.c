@@ -74,10 +74,11 @@ static void put_param(FILE *f, const struct param *p, int indent)
     fprintf(f, "%*s</attribute>\n%*s</optional>\n", indent + 2, "", indent, "");
 }
 
-static void put_table(FILE *f, const struct param_table *t, int indent)
+static void put_table(FILE *f, const struct scenario_element *e, const struct param_table *t, int indent)
 {
     for (size_t i = 0; t && i < t->count; i++)
-        put_param(f, &t->rows[i], indent);
+        if (scenario_element_takes(e, &t->rows[i]))
+            put_param(f, &t->rows[i], indent);
 }
 
 static void put_attr(FILE *f, const struct scenario_attr *a, int indent)
@@ -121,7 +122,7 @@ static void put_choices(FILE *f, const struct scenario_element *e, int indent)
     for (size_t i = 0; scenario_choice_at(e, i, &c); i++) {
         fprintf(f, "%*s<group>\n", indent + 2, "");
         fprintf(f, "%*s<attribute name=\"%s\"><value>%s</value></attribute>\n", indent + 4, "", e->chosen_by, c.word);
-        put_table(f, c.table, indent + 4);
+        put_table(f, e, c.table, indent + 4);
         fprintf(f, "%*s</group>\n", indent + 2, "");
     }
     fprintf(f, "%*s</choice>\n", indent, "");
@@ -137,7 +138,7 @@ static void put_element(FILE *f, const struct scenario_element *e)
             put_attr(f, &e->attrs[i], 6);
     if (e->chosen_by)
         put_choices(f, e, 6);
-    put_table(f, e->table, 6);
+    put_table(f, e, e->table, 6);
     bool children = false;
     for (size_t i = 0; i < scenario_element_count; i++)
         if (strcmp(scenario_elements[i].parent, e->name) == 0) {

@@ -95,6 +95,13 @@ const struct param_table *scenario_table_of(const struct scenario_element *e, co
     return t;
 }
 
+static bool takes(const struct scenario_element *e, const struct param_table *table, const char *name)
+{
+    const struct param *row = table && !strchr(name, '_') ? param_find(table, name) : NULL;
+    char public[64];
+    return row && scenario_element_takes(e, row) && strcmp(param_public_name(row, public, sizeof public), name) == 0;
+}
+
 static void check_attributes(const struct scenario_xml *x, const xmlNode *n, const struct scenario_element *e)
 {
     char err[300], buf[64];
@@ -114,7 +121,7 @@ static void check_attributes(const struct scenario_xml *x, const xmlNode *n, con
             if (!scenario_attr_valid(known, (const char *)value, err, sizeof err))
                 scenario_xml_error(x, n, name, "%s %s: %s", e->name, name, err);
             xmlFree(value);
-        } else if (a->ns || !table || !param_find(table, name) || strchr(name, '_')) {
+        } else if (a->ns || !takes(e, table, name)) {
             const char *near = scenario_attr_nearest(e, table, name, buf, sizeof buf);
             if (near)
                 scenario_xml_error(x, n, name, "<%s> has no attribute \"%s\"; nearest: %s", e->name, name, near);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "scenario_elements.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../model/cc/cc.h"
+#include "../model/fabric/link_params.h"
+#include "../model/fabric/switch_params.h"
+#include "../model/host/host_params.h"
+#include "../model/iwarp/iwarp_params.h"
+#include "../model/roce/roce_params.h"
+#include "../model/tcp/tcp_params.h"
+#include "../model/workload/workload.h"
+#include "scenario.h"
+#include "topology.h"
+
+#define PARAM_STRUCT struct transport_params
+PARAM_TABLE(transport_params, TRANSPORT_PARAMS)
+#undef PARAM_STRUCT
+#define PARAM_STRUCT struct measure_params
+PARAM_TABLE(measure_params, MEASURE_PARAMS)
+#undef PARAM_STRUCT
+#define PARAM_STRUCT struct topology_link_params
+PARAM_TABLE(topology_link_params, TOPOLOGY_LINK_PARAMS)
+#undef PARAM_STRUCT
+#define PARAM_STRUCT struct cdf_point_params
+PARAM_TABLE(cdf_point_params, CDF_POINT_PARAMS)
+#undef PARAM_STRUCT
+
+#define NAME_ATTR(what) { "name", ATTR_NAME, true, NULL, what }
+#define HOST_PROFILES "ideal|rnic-roce|rnic-iwarp|kernel"
+#define TCP_PROFILES "kernel|linux|toe"
+
+#define NO_ATTRS { { NULL, ATTR_TEXT, false, NULL, NULL } }
+
+/* name, parent, occurs, text, table, without, chosen_by, meaning, attributes */
+const struct scenario_element scenario_elements[] = {
+    { "scenario", "", OCCURS_ONCE, false, NULL, NULL, NULL, "one experiment: transports compared on fabrics under a workload",
+      { NAME_ATTR("name of the scenario, in results and plots") } },
+    { "description", "scenario", OCCURS_AT_MOST_ONCE, true, NULL, NULL, NULL, "what the scenario shows, for people", NO_ATTRS },
+
+    { "topology", "scenario", OCCURS_ONCE, false, &topology_params_table, NULL, NULL, "hosts, switches and how they are linked", NO_ATTRS },
+    { "host", "topology", OCCURS_ANY, false, NULL, NULL, NULL, "a host of an explicit topology", { NAME_ATTR("name that <link> refers to") } },
+    { "switch", "topology", OCCURS_ANY, false, NULL, NULL, NULL, "a switch of an explicit topology", { NAME_ATTR("name that <link> refers to") } },
+    { "link", "topology", OCCURS_ANY, false, &topology_link_params_table, NULL, NULL, "a link of an explicit topology",
+      { { "a", ATTR_NAME, true, NULL, "a node's name" }, { "b", ATTR_NAME, true, NULL, "the other node's name" } } },
+
+    { "fabric", "scenario", OCCURS_SOME, false, NULL, NULL, NULL, "how switches and links behave: lossy, lossless or between",
+      { NAME_ATTR("name of the fabric") } },
+    { "switch", "fabric", OCCURS_AT_MOST_ONCE, false, &switch_params_table, NULL, NULL, "every switch: buffer, thresholds, PFC, ECN", NO_ATTRS },
+    { "links", "fabric", OCCURS_AT_MOST_ONCE, false, &link_params_table, "rate|propagation", NULL,
+      "every link: loss, bit errors, pause reaction (rate and propagation are the topology's)", NO_ATTRS },
+
+    { "transport", "scenario", OCCURS_SOME, false, &transport_params_table, NULL, NULL, "one way to carry messages, with its host and its timers",
+      { NAME_ATTR("name of the transport, in results and plots"),
+        { "kind", ATTR_WORD, true, SCENARIO_TRANSPORT_KINDS, "iWARP over a TCP offload engine, RoCEv2 RC, or kernel TCP sockets" } } },
+    { "host", "transport", OCCURS_AT_MOST_ONCE, false, &host_params_table, NULL, NULL, "what a message costs a host and its NIC",
+      { { "profile", ATTR_WORD, false, HOST_PROFILES, "values to start from; unless given, those of the transport's kind" } } },
+    { "tcp", "transport", OCCURS_AT_MOST_ONCE, false, &tcp_params_table, NULL, NULL, "the TCP engine (kinds iwarp and tcp)",
+      { { "profile", ATTR_WORD, false, TCP_PROFILES, "values to start from; unless given, toe under iwarp and kernel for tcp" } } },
+    { "roce", "transport", OCCURS_AT_MOST_ONCE, false, &roce_params_table, NULL, NULL, "RoCEv2 reliable connections (kind roce)", NO_ATTRS },
+    { "iwarp", "transport", OCCURS_AT_MOST_ONCE, false, &iwarp_params_table, NULL, NULL, "RDMAP, DDP and MPA (kind iwarp)", NO_ATTRS },
+    { "cc", "transport", OCCURS_AT_MOST_ONCE, false, NULL, NULL, "algorithm",
+      "congestion control; without it, dcqcn for roce and reno for iwarp and tcp", { { "algorithm", ATTR_WORD, true, NULL, "name of the algorithm" } } },
+
+    { "workload", "scenario", OCCURS_SOME, false, NULL, NULL, "kind", "who sends what to whom, and when; several run together",
+      { { "kind", ATTR_WORD, true, NULL, "kind of workload" },
+        { "name", ATTR_NAME, false, NULL, "name of the workload; unless given, its kind" },
+        { "sizes", ATTR_NAME, false, NULL, "message sizes: the name of a <cdf>" } } },
+    { "cdf", "workload", OCCURS_AT_MOST_ONCE, false, NULL, NULL, NULL, "message sizes of this workload alone",
+      { { "source", ATTR_TEXT, false, NULL, "where the figures come from" } } },
+    { "cdf", "scenario", OCCURS_ANY, false, NULL, NULL, NULL, "a distribution of message sizes that workloads name in `sizes`; linear between points",
+      { NAME_ATTR("name that workloads refer to"), { "source", ATTR_TEXT, false, NULL, "where the figures come from" } } },
+    { "point", "cdf", OCCURS_SOME, false, &cdf_point_params_table, NULL, NULL, "a point of the distribution, sizes and shares ascending, the last at 100%", NO_ATTRS },
+
+    { "measure", "scenario", OCCURS_AT_MOST_ONCE, false, &measure_params_table, NULL, NULL, "warm-up, measurement, drain, seeds",
+      { { "seeds", ATTR_COUNTS, false, NULL, "the seeds themselves, instead of seed and reps" } } },
+    { "compare", "scenario", OCCURS_AT_MOST_ONCE, false, NULL, NULL, NULL, "which combinations run; without pairs every transport on every fabric",
+      { { "loads", ATTR_LOADS, false, NULL, "loads to sweep, in place of the workloads' own" } } },
+    { "pair", "compare", OCCURS_ANY, false, NULL, NULL, NULL, "one combination",
+      { { "transport", ATTR_NAME, true, NULL, "a transport's name" }, { "fabric", ATTR_NAME, true, NULL, "a fabric's name" } } },
+    { "expect", "scenario", OCCURS_AT_MOST_ONCE, false, NULL, NULL, NULL, "what may go wrong without the run counting as wrong",
+      { { "failures", ATTR_WORD, true, "yes|no", "messages may fail or stay unfinished (a livelock, retries exhausted)" } } },
+    { "size", "scenario", OCCURS_ANY, false, NULL, NULL, NULL, "a size of the scenario that --size picks: overrides in order",
+      { NAME_ATTR("name of the size: ci is the one that tests run") } },
+    { "set", "size", OCCURS_ANY, false, NULL, NULL, NULL, "an override, as --set takes it",
+      { { "name", ATTR_TEXT, true, NULL, "path of the parameter, such as measure.duration" }, { "value", ATTR_TEXT, true, NULL, "its value" } } },
+};
+const size_t scenario_element_count = sizeof scenario_elements / sizeof scenario_elements[0];
+
+const struct scenario_element *scenario_element_find(const char *parent, const char *name)
+{
+    for (size_t i = 0; i < scenario_element_count; i++)
+        if (strcmp(scenario_elements[i].parent, parent) == 0 && strcmp(scenario_elements[i].name, name) == 0)
+            return &scenario_elements[i];
+    return NULL;
+}
+
+bool scenario_element_takes(const struct scenario_element *e, const struct param *p)
+{
+    char name[64];
+    return !e->without || scenario_word_index(e->without, param_public_name(p, name, sizeof name)) < 0;
+}
+
+const char *scenario_element_nearest(const char *parent, const char *name)
+{
+    const char *best = NULL;
+    unsigned least = ~0u;
+    for (size_t i = 0; i < scenario_element_count; i++) {
+        unsigned d = param_edit_distance(name, scenario_elements[i].name);
+        if (strcmp(scenario_elements[i].parent, parent) == 0 && d < least) {
+            least = d;
+            best = scenario_elements[i].name;
+        }
+    }
+    return best;
+}
+
+const struct scenario_attr *scenario_attr_find(const struct scenario_element *e, const char *name)
+{
+    for (size_t i = 0; i < SCENARIO_ATTR_MAX && e->attrs[i].name; i++)
+        if (strcmp(e->attrs[i].name, name) == 0)
+            return &e->attrs[i];
+    return NULL;
+}
+
+const char *scenario_attr_nearest(const struct scenario_element *e, const struct param_table *table, const char *name, char *buf, size_t len)
+{
+    const char *best = NULL;
+    unsigned least = ~0u;
+    for (size_t i = 0; i < SCENARIO_ATTR_MAX && e->attrs[i].name; i++) {
+        unsigned d = param_edit_distance(name, e->attrs[i].name);
+        if (d < least) {
+            least = d;
+            best = e->attrs[i].name;
+        }
+    }
+    const struct param *nearest = NULL;
+    for (size_t i = 0; table && i < table->count; i++) {
+        if (!scenario_element_takes(e, &table->rows[i]))
+            continue;
+        unsigned d = param_edit_distance(name, param_public_name(&table->rows[i], buf, len));
+        if (d < least) {
+            least = d;
+            nearest = &table->rows[i];
+        }
+    }
+    return nearest ? param_public_name(nearest, buf, len) : best;
+}
+
+bool scenario_choice_at(const struct scenario_element *e, size_t i, struct scenario_choice *out)
+{
+    if (strcmp(e->name, "workload") == 0) {
+        if (i >= WL_KIND_COUNT)
+            return false;
+        *out = (struct scenario_choice){ wl_kinds[i].name, wl_kinds[i].table, wl_kinds[i].about };
+        return true;
+    }
+    for (size_t n = 0; cc_registry[n]; n++)
+        if (n == i) {
+            *out = (struct scenario_choice){ cc_registry[n]->name, cc_registry[n]->params, NULL };
+            return true;
+        }
+    return false;
+}
+
+bool scenario_choice_find(const struct scenario_element *e, const char *word, struct scenario_choice *out)
+{
+    for (size_t i = 0; scenario_choice_at(e, i, out); i++)
+        if (strcmp(out->word, word) == 0)
+            return true;
+    return false;
+}
+
+const char *scenario_choice_nearest(const struct scenario_element *e, const char *word)
+{
+    struct scenario_choice c;
+    const char *best = "";
+    unsigned least = ~0u;
+    for (size_t i = 0; scenario_choice_at(e, i, &c); i++) {
+        unsigned d = param_edit_distance(word, c.word);
+        if (d < least) {
+            least = d;
+            best = c.word;
+        }
+    }
+    return best;
+}
+
+/* --- profiles --- */
+
+bool scenario_profile_apply(const struct param_table *table, const char *profile, void *values)
+{
+    if (table == &host_params_table) {
+        const struct host_profile *p = host_profile_find(profile);
+        if (p)
+            host_profile_apply(p, values);
+        return p != NULL;
+    }
+    if (table == &tcp_params_table)
+        return tcp_params_preset(values, profile) == 0;
+    return false;
+}
+
+const char *scenario_profile_default(const struct param_table *table, int transport_kind)
+{
+    static const char *const host[] = { "rnic-iwarp", "rnic-roce", "kernel" }, *const tcp[] = { "toe", NULL, "kernel" };
+    return table == &host_params_table ? host[transport_kind] : table == &tcp_params_table ? tcp[transport_kind] : NULL;
+}
+
+/* --- words --- */
+
+int scenario_word_index(const char *words, const char *word)
+{
+    size_t len = strlen(word);
+    int i = 0;
+    for (const char *w = words; *w; i++) {
+        size_t n = strcspn(w, "|");
+        if (n == len && memcmp(w, word, n) == 0)
+            return i;
+        w += n + (w[n] == '|');
+    }
+    return -1;
+}
+
+const char *scenario_word_nearest(const char *words, const char *word, char *buf, size_t len)
+{
+    unsigned least = ~0u;
+    char one[80];
+    buf[0] = '\0';
+    for (const char *w = words; *w;) {
+        size_t n = strcspn(w, "|");
+        snprintf(one, sizeof one, "%.*s", (int)n, w);
+        unsigned d = param_edit_distance(word, one);
+        if (d < least) {
+            least = d;
+            snprintf(buf, len, "%s", one);
+        }
+        w += n + (w[n] == '|');
+    }
+    return buf;
+}
+
+bool scenario_name_valid(const char *s)
+{
+    size_t n = 0;
+    for (; s[n]; n++)
+        if (!isascii((unsigned char)s[n]) || (!isalnum((unsigned char)s[n]) && s[n] != '-' && s[n] != '_'))
+            return false;
+    return n > 0 && n < SCENARIO_NAME_MAX;
+}
