@@ -211,6 +211,8 @@ void roce_req_rewind(struct roce_qp *q, uint64_t to)
     struct roce_req *r = &q->req;
     assert(to >= r->una && to <= r->max);
     r->nxt = to;
+    if (q->retry->whole_messages)
+        r->acked = to; /* the peer forgets it, so it is progress once more */
     r->wqe_nxt = to == r->max ? r->wqe_end : wqe_of(q, to);
     r->since_ack_req = 0;
     r->timed_ps = -1;
