@@ -28,6 +28,7 @@ struct wire_l3 {
     uint8_t  ip_opt_len, ip_opt[40];   /* IPv4 options */
     uint8_t  tcp_opt_len, tcp_opt[40]; /* TCP options where they are not in our layout; tcp_opt_len 0: ours */
     uint8_t  roce_pad[3];    /* pad bytes, which others may not zero */
+    uint8_t  have_ip;        /* decoded: there is an IP header, and addresses in the packet */
     uint8_t  unpadded;       /* shorter than 60 bytes: captured before its sender's port padded it */
     uint8_t  trailer_len, trailer[64]; /* bytes after the network packet: padding, or an FCS that was captured */
     uint16_t udp_checksum;   /* as received; 0 when sent by us. Not 0: computed when encoding */

@@ -289,6 +289,7 @@ static enum wire_status decode_ipv4(struct decoder *d, size_t len)
     d->l4 = b + head;
     d->l4_len = total - head;
     if (d->l3) {
+        d->l3->have_ip = 1;
         d->l3->ip_df = b[6] >> 6 & 1;
         d->l3->ip_opt_len = (uint8_t)(head - FRAME_IPV4_BYTES);
         memcpy(d->l3->ip_opt, b + FRAME_IPV4_BYTES, d->l3->ip_opt_len);
@@ -318,6 +319,7 @@ static enum wire_status decode_ipv6(struct decoder *d, size_t len)
     d->l4 = b + FRAME_IPV6_BYTES;
     d->l4_len = wire_get16(b + 4);
     if (d->l3) {
+        d->l3->have_ip = 1;
         d->l3->flow_label = word & 0xfffff;
         memcpy(d->l3->src6, b + 8, 16);
         memcpy(d->l3->dst6, b + 24, 16);
