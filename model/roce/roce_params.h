@@ -24,7 +24,7 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
     X(retry, ENUM, 0, 0, 1, ROCE_RETRIES, "what is sent again after a loss: from the lost packet, or the whole message", \
       "IBTA vol. 1 9.7.5; go-back-0 was early firmware's (Guo et al., SIGCOMM'16)") \
     X(nak_rule, ENUM, 0, 0, 1, ROCE_NAK_RULES, \
-      "once: one NAK until the expected PSN arrives; rewind: again when the arriving PSNs step back, that is when a resent packet was lost too", \
+      "once: one NAK until the expected PSN arrives; rewind: again when the arriving PSNs step back, that is when a resent packet was lost too (for wires that keep order)", \
       "once: IBTA vol. 1 9.7.5.2; rewind: guess, for responders that recover a lost resend without a timeout") \
     X(local_ack_timeout, COUNT, 14, 0, 31, NULL, "local ACK timeout t: 4.096 us * 2^t after the last progress; 0: never", \
       "IBTA vol. 1 9.7.6.1.3; 14 (67 ms) is a common default") \

@@ -215,7 +215,7 @@ static void roce_error(struct rnic_qp *qp)
 {
     struct roce_qp *q = roce_of(qp);
     struct roce_req *r = &q->req;
-    r->una = r->nxt = r->max;
+    r->una = r->acked = r->nxt = r->max;
     r->wqe_una = r->wqe_nxt = r->wqe_end = qp->sq_tail;
     r->reads_out = 0;
     r->span_valid = false;

@@ -49,10 +49,10 @@ struct roce_atomic_result { uint64_t number, orig; };
 
 struct roce_req {
     uint64_t una, nxt, max;              /* packet numbers: oldest unacknowledged, next to send, one past the highest sent */
-    uint64_t acked;                      /* highest `everything before` that an ACK has told; una unless whole_messages */
+    uint64_t acked;                      /* windows count from here: the highest that ACKs have told; una unless whole_messages */
     uint64_t recover;                    /* loss recovery ends when una reaches it */
     uint64_t limit;                      /* most packets in flight by parameters */
-    uint64_t gap_una, gap_last;          /* READ: where a gap was last answered, and the response that showed it */
+    uint64_t gap_una;                    /* READ: where a gap in the responses was last answered */
     uint64_t timed;                      /* packet number of the round-trip sample */
     int64_t  timed_ps;                   /* when it left; -1: none is being timed */
     int64_t  progress_ps;                /* last time something was acknowledged, or the first was sent */
@@ -70,6 +70,7 @@ struct roce_resp {
     uint64_t expected;                   /* packet number */
     uint64_t gap_last;                   /* the last out-of-sequence number seen since the NAK */
     uint64_t message_first;              /* of the message under way */
+    uint64_t reads_end;                  /* one past the latest READ or atomic */
     uint32_t psn0, msn;
     uint64_t va, start_va;               /* WRITE under way: where the next byte goes */
     uint32_t rkey, left, total;          /* WRITE: bytes to come, whole length; SEND: total counts up */

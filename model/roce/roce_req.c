@@ -63,7 +63,7 @@ int64_t roce_req_ready_ps(const struct roce_qp *q)
     const struct roce_req *r = &q->req;
     if (!alive(q) || r->wqe_nxt == q->base.sq_visible)
         return SIM_NEVER_PS;
-    if (r->nxt - r->una >= window(q))
+    if (r->nxt - r->acked >= window(q))
         return SIM_NEVER_PS;
     const struct rnic_wqe *w = rnic_sq_wqe((struct rnic_qp *)(uintptr_t)&q->base, r->wqe_nxt);
     if (!(w->tflags & ROCE_WQE_STARTED)) {
@@ -84,7 +84,7 @@ static bool ask_for_ack(struct roce_qp *q, const struct rnic_wqe *w, uint64_t ne
 {
     struct roce_req *r = &q->req;
     const struct roce_params *par = q->params;
-    bool ask = r->force_ack_req || has_response(w->wr.op) || next - r->una >= window(q);
+    bool ask = r->force_ack_req || has_response(w->wr.op) || next - r->acked >= window(q);
     if (next == end_of(w))
         ask |= par->ack_request == ROCE_ACK_REQ_MESSAGE || r->wqe_nxt + 1 == q->base.sq_visible;
     ask |= par->ack_request_packets > 0 && r->since_ack_req + 1 >= (uint64_t)par->ack_request_packets;
@@ -191,11 +191,13 @@ bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
     return true;
 }
 
-/* The WQE that packet number n belongs to, una <= n < max: the last one that begins at or before n. */
+/* The WQE that packet number n >= una belongs to: the last one that begins at or before n; wqe_end if n is of none so far. */
 static uint32_t wqe_of(struct roce_qp *q, uint64_t n)
 {
     struct roce_req *r = &q->req;
     uint32_t lo = 0, hi = r->wqe_end - r->wqe_una;
+    if (hi == 0 || n >= end_of(rnic_sq_wqe(&q->base, r->wqe_end - 1)))
+        return r->wqe_end;
     while (hi - lo > 1) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (first_of(rnic_sq_wqe(&q->base, r->wqe_una + mid)) <= n)
@@ -213,7 +215,7 @@ void roce_req_rewind(struct roce_qp *q, uint64_t to)
     r->nxt = to;
     if (q->retry->whole_messages)
         r->acked = to; /* the peer forgets it, so it is progress once more */
-    r->wqe_nxt = to == r->max ? r->wqe_end : wqe_of(q, to);
+    r->wqe_nxt = wqe_of(q, to);
     r->since_ack_req = 0;
     r->timed_ps = -1;
 }
@@ -317,16 +319,15 @@ void roce_req_loss(struct roce_qp *q, int64_t now_ps)
         q->cc.ops->loss(&q->cc, now_ps, (r->max - r->una) << q->mtu_shift);
 }
 
-/* Responses before `got` are missing: as good as a NAK (IBTA 9.7.5.2.3), answered once, or again when responses step back. */
-static void response_gap(struct roce_qp *q, int64_t now_ps, uint64_t got)
+/* Responses from una on are missing: as good as a NAK (IBTA 9.7.5.2.3), heeded once until there is progress. What still flies from
+ * before looks like the next gap, so a repeated request that is lost too waits for the timeout. */
+static void response_gap(struct roce_qp *q, int64_t now_ps)
 {
     struct roce_req *r = &q->req;
-    bool again = !r->gap_seen || r->gap_una != r->una || (q->params->nak_rule == ROCE_NAK_REWIND && got <= r->gap_last);
+    if ((r->gap_seen && r->gap_una == r->una) || r->nxt <= r->una)
+        return;
     r->gap_seen = true;
     r->gap_una = r->una;
-    r->gap_last = got;
-    if (!again || r->nxt <= r->una)
-        return;
     q->base.count.packet_seq_err++;
     if (may_retry(q))
         q->retry->nak(q, now_ps, r->una);
@@ -373,7 +374,7 @@ void roce_req_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
             q->base.count.remote_access_err++;
         rnic_fail(&q->base, wqe_of(q, n), nak_status(syndrome));
     } else if (!reached) {
-        response_gap(q, now_ps, n);
+        response_gap(q, now_ps);
     } else if ((syndrome & 0x60) == ROCE_AETH_RNR) {
         not_ready(q, now_ps, n, syndrome & 0x1f);
     } else if (syndrome == ROCE_NAK_SEQUENCE) {
@@ -437,7 +438,7 @@ void roce_req_response(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
     if (!alive(q))
         return;
     if (!reached || r->una != n) {
-        response_gap(q, now_ps, n);
+        response_gap(q, now_ps);
         return;
     }
     struct rnic_wqe *w = rnic_sq_wqe(&q->base, r->wqe_una);

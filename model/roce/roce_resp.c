@@ -18,7 +18,8 @@ static void set_ack(struct roce_resp *r, uint64_t number, unsigned syndrome)
     r->ack_packets = r->ack_bytes = 0;
 }
 
-static void acknowledge(struct roce_resp *r) { set_ack(r, r->expected - 1, ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS); }
+static void acknowledge_to(struct roce_resp *r, uint64_t number) { set_ack(r, number, ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS); }
+static void acknowledge(struct roce_resp *r) { acknowledge_to(r, r->expected - 1); }
 
 /* The request with packet number n is at fault: NAK it, and the QP is done. */
 static void refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome)
@@ -172,7 +173,7 @@ static void read_request(struct roce_qp *q, const struct pkt *p)
     if (!answer_read(q, p, r->expected))
         return;
     struct roce_response *e = response_at(q, r->queue_tail - 1);
-    r->expected = e->end;
+    r->expected = r->reads_end = e->end;
     e->msn = ++r->msn;
     r->ack_packets = r->ack_bytes = 0;
 }
@@ -196,7 +197,7 @@ static void atomic_request(struct roce_qp *q, const struct pkt *p)
     }
     r->results[r->results_tail++ % (uint32_t)q->params->ird] = (struct roce_atomic_result){ r->expected, orig };
     *e = (struct roce_response){ .number = r->expected, .end = r->expected + 1, .orig = orig, .atomic = 1, .msn = ++r->msn };
-    r->expected++;
+    r->reads_end = ++r->expected;
     r->ack_packets = r->ack_bytes = 0;
 }
 
@@ -344,7 +345,8 @@ static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsign
                 return;
             }
     } else if (!r->ack_pending || r->ack_syndrome < ROCE_AETH_RNR) {
-        acknowledge(r);
+        /* not past a READ that the requester may be about to repeat: it would take the response for lost */
+        acknowledge_to(r, roce_ahead(n, r->reads_end) < 0 ? n : r->expected - 1);
     }
 }
 
