@@ -106,7 +106,7 @@ static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
     }
     if (op > ROCE_SEND_ONLY_INV || wire_roce_op[op].name == NULL)
         return; /* not of a reliable connection */
-    if (p->ecn == CE && op != ROCE_ACK && op != ROCE_ATOMIC_ACK)
+    if (p->ecn == CE && p->payload_len > 0)
         marked(q, now_ps);
     if (flags & ROCE_OP_REQUEST)
         roce_resp_rx(q, now_ps, p);
