@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "roce_qp.h"
+#include "roce_internal.h"
 
 #define PARAM_STRUCT struct roce_params
 PARAM_TABLE(roce_params, ROCE_PARAMS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A RoCE QP as an endpoint: life, dispatch of what arrives, arbitration of what leaves, pacing, the notification point's CNPs. */
-#include "roce_qp.h"
+#include "roce_internal.h"
 #include "../sim/rng.h"
 
 #include <stdlib.h>

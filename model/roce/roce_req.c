@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The requester: WQEs become request packets, acknowledgements and responses become progress (IBTA vol. 1 9.7.3 to 9.7.7). */
-#include "roce_qp.h"
+#include "roce_internal.h"
 
 #define PSN_SPAN (UINT64_C(1) << 23) /* unacknowledged PSNs at most (IBTA 9.7.2) */
 

@@ -2,7 +2,7 @@
 /* The responder: request packets in PSN order become placements, receives and responses; gaps become NAKs (IBTA vol. 1 9.7.4, 9.7.5,
  * 9.7.7). Its output is one pending ACK or NAK, which the newest replaces, and a queue of READ and atomic responses; an ACK never
  * overtakes the response to an earlier request. */
-#include "roce_qp.h"
+#include "roce_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Go-back-N: from the lost packet on everything is sent again (IBTA vol. 1 9.7.5.2.2). Go-back-0, as early firmware did it: the
  * message is sent again from its first packet and the responder forgets its beginning (Guo et al., SIGCOMM'16, section 4.1). */
-#include "roce_qp.h"
+#include "roce_internal.h"
 
 static void back_to(struct roce_qp *q, int64_t now_ps, uint64_t want)
 {

@@ -5,8 +5,8 @@
  *  PSNs live here as 64-bit packet numbers that count from 0 at the first PSN: PSN = (psn0 + number) mod 2^24. What arrives is
  *  mapped to the number nearest to what is expected, so no other code knows about the wrap.
  */
-#ifndef RNICSIM_ROCE_ROCE_QP_H
-#define RNICSIM_ROCE_ROCE_QP_H
+#ifndef RNICSIM_ROCE_ROCE_INTERNAL_H
+#define RNICSIM_ROCE_ROCE_INTERNAL_H
 
 #include "../rnic/qp.h"
 #include "../sim/trace.h"
