@@ -13,12 +13,22 @@ extern "C" {
 enum run_engine { RUN_NS3, RUN_NS3_STOCK, RUN_NATIVE };
 #define RUN_ENGINES "ns3|ns3-stock|native"
 
+/** What a run takes of the heap, bytes. */
+struct run_memory {
+    uint32_t conns, hosts;
+    size_t conn_bytes;                          /* connections with their channels and the workload's book */
+    size_t net_bytes;                           /* switches, links, hosts and routes */
+    size_t packet_bytes;                        /* one packet */
+    size_t grown_bytes;                         /* growth during the run proper, packets apart (they are in the pool) */
+};
+
 struct run_options {
     enum run_engine engine;
     const char *pcap_path;                      /* NULL: no capture */
     bool through_bytes;                         /* debug: every hop through bytes; the same digest */
     void (*progress)(void *ctx, double fraction); /* may be NULL; 0..1, now and then, from within the run */
     void *progress_ctx;
+    struct run_memory *memory;                  /* may be NULL; else filled */
     const volatile int *stop;                   /* may be NULL; once non-zero the run ends soon with RUN_STOPPED */
 };
 

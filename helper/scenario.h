@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-#define SCENARIO_NAME_MAX 64
+#define SCENARIO_NAME_MAX 40
+#define SCENARIO_VARIANT_NAME_MAX 128   /* scenario_variant_name never needs more */
 
 struct cc_ops;
 struct host_params;
@@ -65,7 +66,8 @@ extern const struct param_table transport_params_table;
     X(drain_ps, TIME, 100000000000.0, 0, INT64_C(10000000000000000), NULL, "time after the last post that messages have to end; then they are unfinished", "rnicsim") \
     X(seed, COUNT, 1, 0, INT64_C(9007199254740992), NULL, "first seed of the random streams", "rnicsim") \
     X(reps, COUNT, 1, 1, 10000, NULL, "repetitions, each with the next seed", "rnicsim") \
-    X(sample_interval_ps, TIME, 10000000.0, 1000, INT64_C(1000000000000000), NULL, "interval of the queue depth samples in queue.csv", "rnicsim")
+    X(sample_interval_ps, TIME, 10000000.0, 1000, INT64_C(1000000000000000), NULL, "interval of the queue depth samples in queue.csv", "rnicsim") \
+    X(self_slowdown, BOOL, 1, 0, 1, NULL, "also compare each message with the same transport alone and warm (costs short simulations)", "rnicsim")
 struct measure_params { PARAM_FIELDS(MEASURE_PARAMS) };
 extern const struct param_table measure_params_table;
 

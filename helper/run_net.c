@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "run_net.h"
+
+#include "../model/fabric/link_params.h"
+#include "../model/fabric/switch_params.h"
+#include "topology.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVER_PORT 5001
+#define CLIENT_PORT_FIRST 10000
+#define CLIENT_PORTS 55000
+#define QPS_MAX (1u << 22)
+#define TTL 64
+#define PATH_MAX_HOPS 64
+
+static int add_hosts(struct net *n, const struct host_params *params, uint8_t lossless, char *err, size_t errlen)
+{
+    n->hosts = calloc(n->nhosts, sizeof *n->hosts);
+    for (uint32_t i = 0; n->hosts && i < n->nhosts; i++) {
+        struct net_host *h = &n->hosts[i];
+        struct port *port = fabric_port(n->fabric, i, 0);
+        h->link_bps = port_rate_bps(port);
+        h->host = host_new(n->sim, port, params);
+        if (!h->host)
+            goto nomem;
+        host_set_lossless(h->host, lossless);
+        if (n->transport->kind == SCENARIO_TCP)
+            continue;
+        h->dev = rnic_dev_new(h->host, QPS_MAX);
+        h->pd = h->dev ? rnic_pd_new(h->dev) : NULL;
+        if (!h->pd)
+            goto nomem;
+    }
+    if (n->hosts)
+        return SIM_OK;
+nomem:
+    snprintf(err, errlen, "out of memory for %u hosts", n->nhosts);
+    return SIM_ERR_NOMEM;
+}
+
+int net_open(struct net *n, const struct scenario *sc, const struct variant *v, enum net_mode mode, char *err, size_t errlen)
+{
+    const struct scenario_fabric *f = &sc->fabrics[v->fabric];
+    struct switch_params sw;
+    struct link_params link = *f->link;
+    struct host_params host;
+
+    memset(n, 0, sizeof *n);
+    n->sc = sc;
+    n->transport = &sc->transports[v->transport];
+    n->seed = v->seed;
+    n->cc = *n->transport->cc;
+    n->cc.ecn = n->transport->ecn;
+    host = *n->transport->host;
+    if (mode != NET_AS_IS)
+        link.loss = link.ber = 0, link.loss_every = 0;
+    if (mode == NET_NO_LOSS_AWAKE)
+        host.wakeup_ps = host.wakeup_cpu_ps = host.irq_latency_ps = host.irq_ps = host.irq_gap_ps = 0;
+    scenario_switch_for(f, n->transport, &sw);
+    n->sim = sim_new(v->seed);
+    if (!n->sim)
+        return snprintf(err, errlen, "out of memory"), SIM_ERR_NOMEM;
+    n->fabric = topology_build(n->sim, sc->topology.params, sc->topology.list, &sw, &link, &n->nhosts, err, errlen);
+    int rc = n->fabric ? add_hosts(n, &host, sw.pfc ? (uint8_t)sw.lossless_prios : 0, err, errlen) : SIM_ERR_PARAM;
+    if (rc != SIM_OK)
+        net_close(n);
+    return rc;
+}
+
+void net_close(struct net *n)
+{
+    /* Channels look into QPs and sockets, those into hosts, those into ports. */
+    for (struct net_conn *c = n->conns; c; c = c->next)
+        wl_chan_free(c->chan);
+    for (struct net_conn *c = n->conns, *next; c; c = next) {
+        next = c->next;
+        tcp_socket_free(c->sock[0]);
+        tcp_socket_free(c->sock[1]);
+        c->chan = NULL;
+    }
+    for (uint32_t i = 0; n->hosts && i < n->nhosts; i++)
+        rnic_dev_free(n->hosts[i].dev);
+    for (struct net_conn *c = n->conns, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    for (uint32_t i = 0; n->hosts && i < n->nhosts; i++)
+        host_free(n->hosts[i].host);
+    free(n->hosts);
+    fabric_free(n->fabric);
+    sim_free(n->sim);
+    memset(n, 0, sizeof *n);
+}
+
+int64_t net_base_rtt_ps(const struct net *n, uint32_t a, uint32_t b)
+{
+    struct fabric_hop hop[PATH_MAX_HOPS];
+    uint32_t hops = fabric_path(n->fabric, a, b, hop, PATH_MAX_HOPS);
+    uint32_t mtu = n->transport->roce ? (uint32_t)n->transport->roce->mtu_bytes + 82 : 1518;
+    int64_t rtt = 0;
+    for (uint32_t i = 0; i < hops; i++)
+        rtt += 2 * (hop[i].propagation_ps + hop[i].latency_ps) + port_wire_time_ps(mtu, hop[i].rate_bps) + port_wire_time_ps(PKT_FRAME_MIN_BYTES, hop[i].rate_bps);
+    return rtt;
+}
+
+static void on_up(void *ctx, struct rnic_qp *qp, int status)
+{
+    struct net_conn *c = ctx;
+    (void)qp;
+    if (status != SIM_OK) {
+        if (c->up < 2) {
+            c->up = 2;
+            c->net->waiting--;
+        }
+        if (c->chan)
+            wl_chan_fail(c->chan, RNIC_WC_RETRY_EXC_ERR);
+        return;
+    }
+    if (c->up < 2 && ++c->up == 2) {
+        c->net->waiting--;
+        if (c->chan)
+            wl_chan_up(c->chan);
+    }
+}
+
+static struct rnic_cq *new_cq(struct net_conn *c, int end, uint32_t depth)
+{
+    return rnic_cq_new(c->net->hosts[end ? c->dst : c->src].dev, depth, c->link[end].core, wl_cq_on_wc, &c->link[end]);
+}
+
+static int connect_roce(struct net *n, struct net_conn *c, uint32_t id)
+{
+    const struct scenario_transport *t = n->transport;
+    uint32_t depth = (uint32_t)(t->roce->sq_depth + t->roce->rq_depth + 1);
+    uint32_t at[2] = { c->src, c->dst };
+    for (int e = 0; e < 2; e++) {
+        struct net_host *h = &n->hosts[at[e]];
+        struct rnic_cq *cq = new_cq(c, e, depth);
+        c->qp[e] = cq ? roce_qp_new(h->dev, h->pd, cq, cq, t->roce, &n->cc, t->cc_params, h->link_bps, 2 * id + (uint32_t)e, n->seed) : NULL;
+        if (!c->qp[e])
+            return SIM_ERR_NOMEM;
+        rnic_qp_set_ctx(c->qp[e], &c->link[e]);
+    }
+    for (int e = 0; e < 2; e++) {
+        struct roce_peer peer = {
+            .local_addr = pkt_addr_of_node(at[e]), .remote_addr = pkt_addr_of_node(at[!e]), .remote_qpn = rnic_qp_num(c->qp[!e]),
+            .remote_psn = roce_qp_first_psn(c->qp[!e]), .path_mtu_bytes = (uint32_t)t->roce->mtu_bytes, .prio = (uint8_t)t->params->prio,
+            .dscp = (uint8_t)t->params->dscp, .ttl = TTL, .base_rtt_ps = net_base_rtt_ps(n, c->src, c->dst),
+        };
+        if (roce_qp_connect(c->qp[e], &peer) != SIM_OK)
+            return SIM_ERR_STATE;
+    }
+    c->up = 2;
+    return SIM_OK;
+}
+
+static int connect_iwarp(struct net *n, struct net_conn *c, uint32_t id, uint16_t port)
+{
+    const struct scenario_transport *t = n->transport;
+    uint32_t depth = (uint32_t)(t->iwarp->sq_depth + t->iwarp->rq_depth + 1);
+    uint32_t at[2] = { c->src, c->dst };
+    for (int e = 0; e < 2; e++) {
+        struct net_host *h = &n->hosts[at[e]];
+        struct rnic_cq *cq = new_cq(c, e, depth);
+        c->qp[e] = cq ? iwarp_qp_new(h->dev, h->pd, cq, cq, t->iwarp, t->tcp, &n->cc, t->cc_params, h->link_bps, 2 * id + (uint32_t)e, n->seed) : NULL;
+        if (!c->qp[e])
+            return SIM_ERR_NOMEM;
+        rnic_qp_set_ctx(c->qp[e], &c->link[e]);
+    }
+    n->waiting++;
+    for (int e = 1; e >= 0; e--) { /* the responder listens before the initiator speaks */
+        struct iwarp_peer peer = {
+            .addr = { pkt_addr_of_node(at[e]), pkt_addr_of_node(at[!e]), e ? SERVER_PORT : port, e ? port : SERVER_PORT },
+            .prio = (uint8_t)t->params->prio, .dscp = (uint8_t)t->params->dscp, .ttl = TTL,
+        };
+        int rc = e ? iwarp_qp_accept(c->qp[e], &peer, on_up, c) : iwarp_qp_connect(c->qp[e], &peer, on_up, c);
+        if (rc != SIM_OK)
+            return rc;
+    }
+    return SIM_OK;
+}
+
+static int connect_tcp(struct net *n, struct net_conn *c, uint32_t id, uint16_t port)
+{
+    const struct scenario_transport *t = n->transport;
+    uint32_t at[2] = { c->src, c->dst };
+    for (int e = 0; e < 2; e++) {
+        c->sock[e] = tcp_socket_new(n->hosts[at[e]].host, c->link[e].core, t->tcp, &n->cc, t->cc_params, 2 * id + (uint32_t)e,
+                                    (uint8_t)t->params->prio, (uint8_t)t->params->dscp);
+        if (!c->sock[e])
+            return SIM_ERR_NOMEM;
+    }
+    n->waiting++;
+    int rc = tcp_socket_accept(c->sock[1], pkt_addr_of_node(c->src), port, SERVER_PORT);
+    return rc == SIM_OK ? tcp_socket_connect(c->sock[0], pkt_addr_of_node(c->dst), SERVER_PORT, port) : rc;
+}
+
+struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, const struct wl_sink *sink, void *sink_ctx)
+{
+    struct net_conn *c = calloc(1, sizeof *c);
+    uint32_t id = n->nconns;
+    int rc;
+    if (!c)
+        return NULL;
+    c->net = n;
+    c->src = src;
+    c->dst = dst;
+    c->next = n->conns;
+    n->conns = c;
+    n->nconns++;
+    uint16_t port = (uint16_t)(CLIENT_PORT_FIRST + n->hosts[src].next_conn % CLIENT_PORTS);
+    uint32_t at[2] = { src, dst };
+    for (int e = 0; e < 2; e++) {
+        struct net_host *h = &n->hosts[at[e]];
+        c->link[e] = (struct wl_cq_link){ .host = h->host, .core = h->next_conn++ % (uint32_t)host_params(h->host)->cores };
+    }
+    switch (n->transport->kind) {
+    case SCENARIO_ROCE:  rc = connect_roce(n, c, id); break;
+    case SCENARIO_IWARP: rc = connect_iwarp(n, c, id, port); break;
+    default:             rc = connect_tcp(n, c, id, port); break;
+    }
+    if (rc != SIM_OK)
+        return NULL;
+    c->chan = c->sock[0] ? wl_chan_socket(id, c->sock[0], c->sock[1], sink, sink_ctx)
+                         : wl_chan_verbs(id, n->hosts[src].pd, c->qp[0], n->hosts[dst].pd, c->qp[1], (enum wl_operation)n->transport->params->operation,
+                                         n->max_message_bytes, sink, sink_ctx);
+    return c->chan ? c : NULL;
+}
+
+uint32_t net_waiting(struct net *n)
+{
+    if (n->transport->kind != SCENARIO_TCP || n->waiting == 0)
+        return n->waiting;
+    for (struct net_conn *c = n->conns; c; c = c->next) {
+        if (c->up == 2 || !c->sock[1])
+            continue;
+        enum tcp_state a = tcp_state(tcp_socket_conn(c->sock[0])), b = tcp_state(tcp_socket_conn(c->sock[1]));
+        /* One that has failed waits no more; its messages will say so. */
+        if ((a == TCP_ESTABLISHED && b == TCP_ESTABLISHED) || a == TCP_CLOSED) {
+            c->up = 2;
+            n->waiting--;
+        }
+    }
+    return n->waiting;
+}
