@@ -166,7 +166,9 @@ void scenario_schema_write(FILE *f)
           "  <start>\n    <choice>\n      <ref name=\"scenario\"/>\n      <ref name=\"scenario.cdf\"/>\n    </choice>\n  </start>\n\n"
           "  <!-- XInclude leaves the place of an included part -->\n"
           "  <define name=\"base\"><optional><attribute name=\"xml:base\"/></optional></define>\n"
-          "  <define name=\"name\"><data type=\"string\"><param name=\"pattern\">[A-Za-z0-9_\\-]{1,63}</param></data></define>\n", f);
+          , f);
+    fprintf(f, "  <define name=\"name\"><data type=\"string\"><param name=\"pattern\">[A-Za-z0-9_\\-]{1,%d}</param></data></define>\n",
+            SCENARIO_NAME_MAX - 1);
     for (int k = PARAM_TIME; k <= PARAM_NUMBER; k++) {
         const char *pattern = kind_pattern((enum param_kind)k);
         if (!pattern)
