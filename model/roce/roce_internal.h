@@ -19,7 +19,7 @@
 enum roce_syndrome { ROCE_AETH_ACK = 0x00, ROCE_AETH_NO_CREDITS = 0x1f, ROCE_AETH_RNR = 0x20, ROCE_NAK_SEQUENCE = 0x60,
     ROCE_NAK_INVALID = 0x61, ROCE_NAK_ACCESS = 0x62, ROCE_NAK_OPERATION = 0x63 };
 
-/* rnic_wqe: scratch[0] first packet number, scratch[1] count of packet numbers; tflags: */
+/* rnic_wqe: scratch[0] first packet number, scratch[1] count of packet numbers, scratch[2] its SSN; tflags: */
 enum roce_wqe_flag { ROCE_WQE_STARTED = 1 };
 
 struct roce_qp;
@@ -62,8 +62,9 @@ struct roce_req {
     struct rnic_span span;
     uint32_t reads_out;                  /* READs and atomics under way */
     uint32_t since_ack_req;
+    uint32_t ssn, lsn;                   /* messages begun; the last message that the peer has a receive for, if credits_known */
     uint8_t  retries_left, rnr_left;
-    bool     span_valid, force_ack_req, in_recovery, gap_seen;
+    bool     credits_known, span_valid, force_ack_req, in_recovery, gap_seen;
 };
 
 struct roce_resp {
@@ -146,5 +147,8 @@ bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p);
 /* roce_params.c */
 /** RNR NAK timer code to time (IBTA vol. 1 table 45). */
 int64_t roce_rnr_timer_ps(unsigned code);
+/** AETH credit code for so many posted receives, rounded down, and back (IBTA vol. 1 table 46). */
+unsigned roce_credit_code(uint32_t receives);
+uint32_t roce_credit_count(unsigned code);
 
 #endif

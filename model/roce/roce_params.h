@@ -41,6 +41,9 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
     X(ird, COUNT, 16, 1, 128, NULL, "READs and atomics that this end takes at a time (max_dest_rd_atomic); more are refused", "16: max_qp_init_rd_atom of common cards") \
     X(window_packets, COUNT, 0, 0, 4194304, NULL, "packets in flight at most; 0: no limit but the PSN space", "IBTA sets none but 2^23") \
     X(window_bytes, BYTES, 0, 0, INT64_C(1000000000000), NULL, "bytes in flight at most, in full packets; 0: no limit", "0: IBTA; the BDP: cap of IRN (SIGCOMM'18) and window of HPCC (SIGCOMM'19)") \
+    X(credits, BOOL, 0, 0, 1, NULL, \
+      "acknowledgements tell how many receives are posted, and the peer's SENDs beyond them go a packet at a time", \
+      "IBTA vol. 1 9.7.7.2 end-to-end flow control; off in rxe and over RoCE in general") \
     X(cnp_interval_ps, TIME, 50000000, 0, INT64_C(1000000000000), NULL, "least time between two CNPs of one QP", "DCQCN paper (SIGCOMM'15): N = 50 us") \
     X(pace_burst_packets, COUNT, 1, 0, 64, NULL, "packets by which a paced QP may catch up after the port was busy", "guess; keeps two paced QPs at their rates on one port")
 

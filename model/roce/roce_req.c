@@ -40,6 +40,7 @@ static struct rnic_wqe *current_wqe(struct roce_qp *q)
     if (r->wqe_nxt == r->wqe_end) {
         w->scratch[0] = r->nxt;
         w->scratch[1] = count_packets(q, &w->wr);
+        w->scratch[2] = w->scratch[1] ? ++r->ssn : r->ssn;
         r->wqe_end++;
     }
     return w;
@@ -56,6 +57,20 @@ static uint64_t window(const struct roce_qp *q)
             limit = w ? w : 1;
     }
     return limit;
+}
+
+/* The next packet of w needs a receive that the peer has not told of: it may go only alone (a limited packet, IBTA 9.7.7.2.3). */
+static bool limited(const struct roce_qp *q, const struct rnic_wqe *w)
+{
+    const struct roce_req *r = &q->req;
+    bool numbered = r->wqe_nxt != r->wqe_end;
+    if (!r->credits_known || wire_psn_diff(numbered ? (uint32_t)w->scratch[2] : r->ssn + 1, r->lsn) <= 0)
+        return false;
+    switch (w->wr.op) {
+    case RNIC_OP_SEND: case RNIC_OP_SEND_IMM: case RNIC_OP_SEND_INV: return true;
+    case RNIC_OP_WRITE_IMM: return numbered ? r->nxt + 1 == end_of(w) : w->wr.sge.len <= q->mtu;
+    default: return false;
+    }
 }
 
 int64_t roce_req_ready_ps(const struct roce_qp *q)
@@ -75,6 +90,8 @@ int64_t roce_req_ready_ps(const struct roce_qp *q)
             (r->reads_out >= (uint32_t)q->params->ord || r->nxt - r->una + count_packets(q, &w->wr) > PSN_SPAN))
             return SIM_NEVER_PS;
     }
+    if (r->credits_known && r->nxt != r->una && limited(q, w))
+        return SIM_NEVER_PS;
     return r->rnr_until_ps;
 }
 
@@ -88,6 +105,7 @@ static bool ask_for_ack(struct roce_qp *q, const struct rnic_wqe *w, uint64_t ne
     if (next == end_of(w))
         ask |= par->ack_request == ROCE_ACK_REQ_MESSAGE || r->wqe_nxt + 1 == q->base.sq_visible;
     ask |= par->ack_request_packets > 0 && r->since_ack_req + 1 >= (uint64_t)par->ack_request_packets;
+    ask |= r->credits_known && limited(q, w);
     r->since_ack_req = ask ? 0 : r->since_ack_req + 1;
     if (ask)
         r->force_ack_req = false;
@@ -221,6 +239,19 @@ void roce_req_rewind(struct roce_qp *q, uint64_t to)
 }
 
 /* --- progress --- */
+
+/* An AETH's credits: the peer has receives for so many messages after the last it completed. */
+static void take_credits(struct roce_req *r, const struct pkt_roce *h)
+{
+    unsigned code = h->syndrome & 0x1f;
+    if ((h->syndrome & 0x60) != ROCE_AETH_ACK || code == ROCE_AETH_NO_CREDITS)
+        return;
+    uint32_t lsn = (h->msn + roce_credit_count(code)) & ROCE_PSN_MASK;
+    if (r->credits_known && wire_psn_diff(lsn, r->lsn) <= 0)
+        return;
+    r->lsn = lsn;
+    r->credits_known = true;
+}
 
 static void tell_cc(struct roce_qp *q, int64_t now_ps, uint64_t packets)
 {
@@ -364,6 +395,7 @@ void roce_req_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
     unsigned syndrome = p->roce.syndrome;
     uint64_t n = roce_number(r->una, q->psn0, p->roce.psn);
     bool positive = (syndrome & 0x60) == ROCE_AETH_ACK;
+    take_credits(r, &p->roce);
     if (!alive(q) || n - r->una >= r->max - r->una)
         return; /* of something acknowledged already, or never sent */
     bool reached = advance(q, now_ps, positive ? n + 1 : n);
@@ -432,6 +464,8 @@ void roce_req_response(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
 {
     struct roce_req *r = &q->req;
     uint64_t n = roce_number(r->una, q->psn0, p->roce.psn);
+    if (wire_roce_op[p->roce.opcode].flags & ROCE_OP_AETH)
+        take_credits(r, &p->roce);
     if (!alive(q) || n - r->una >= r->max - r->una)
         return; /* of a READ that has been answered already, or none of ours */
     bool reached = n == r->una || advance(q, now_ps, n);

@@ -18,8 +18,16 @@ static void set_ack(struct roce_resp *r, uint64_t number, unsigned syndrome)
     r->ack_packets = r->ack_bytes = 0;
 }
 
-static void acknowledge_to(struct roce_resp *r, uint64_t number) { set_ack(r, number, ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS); }
+static void acknowledge_to(struct roce_resp *r, uint64_t number) { set_ack(r, number, ROCE_AETH_ACK); }
 static void acknowledge(struct roce_resp *r) { acknowledge_to(r, r->expected - 1); }
+
+/* The syndrome of a positive acknowledgement that leaves now. */
+static unsigned ack_syndrome(const struct roce_qp *q)
+{
+    if (!q->params->credits)
+        return ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS;
+    return ROCE_AETH_ACK | roce_credit_code(rnic_recv_posted(&q->base) + q->base.recv_open); /* that of the message under way counts */
+}
 
 /* The request with packet number n is at fault: NAK it, and the QP is done. */
 static void refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome)
@@ -54,7 +62,7 @@ void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p)
 {
     struct roce_resp *r = &q->resp;
     roce_start_packet(q, p, ROCE_ACK, roce_psn(r->psn0, r->ack_number));
-    p->roce.syndrome = r->ack_syndrome;
+    p->roce.syndrome = (uint8_t)(r->ack_syndrome == ROCE_AETH_ACK ? ack_syndrome(q) : r->ack_syndrome);
     p->roce.msn = r->ack_msn & ROCE_PSN_MASK;
     r->ack_pending = 0;
     if (r->ack_syndrome < ROCE_AETH_RNR)
@@ -112,7 +120,7 @@ bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p)
                                               : (last ? ROCE_READ_RESP_ONLY : ROCE_READ_RESP_FIRST);
     roce_start_packet(q, p, (uint8_t)op, roce_psn(r->psn0, e->number));
     if (wire_roce_op[op].flags & ROCE_OP_AETH) {
-        p->roce.syndrome = ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS;
+        p->roce.syndrome = (uint8_t)ack_syndrome(q);
         p->roce.msn = e->msn & ROCE_PSN_MASK;
     }
     if (e->atomic) {

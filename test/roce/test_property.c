@@ -155,6 +155,7 @@ static void random_run(uint64_t seed)
     c.params.ack_bytes = sim_rng_below(&w.rng, 3) * 3000;
     c.params.ord = 1 + sim_rng_below(&w.rng, 16);
     c.params.ird = 16;
+    c.params.credits = sim_rng_below(&w.rng, 4) == 0;
     c.params.window_packets = sim_rng_below(&w.rng, 2) * (1 + sim_rng_below(&w.rng, 40));
     c.psn[0] = 0xffffff - sim_rng_below(&w.rng, 200);
     c.psn[1] = sim_rng_u32(&w.rng) & 0xffffff;
