@@ -172,5 +172,15 @@ int output_end(const char *dir, const struct scenario *sc, const struct jobs_res
             rc = result_write_summary(list, n, path, err, errlen);
     }
     free(list);
+    if (rc != 0)
+        output_discard(dir, sc);
     return rc;
+}
+
+void output_discard(const char *dir, const struct scenario *sc)
+{
+    char name[SCENARIO_VARIANT_NAME_MAX];
+    for (size_t i = 0; i < sc->nvariants; i++)
+        remove_run(dir, scenario_variant_name(sc, &sc->variants[i], name, sizeof name));
+    remove_files(dir, top_files, COUNT(top_files));
 }

@@ -22,8 +22,11 @@ extern "C" {
 int output_begin(const char *dir, const struct scenario *sc, char *err, size_t errlen) SIM_MUST_CHECK;
 /** The files of one run (r->name names its directory). */
 int output_run(const char *dir, const struct result *r, char *err, size_t errlen) SIM_MUST_CHECK;
-/** summary.json and variants.csv over the runs that ended; directories of runs that did not are removed. */
+/** summary.json and variants.csv over the runs that ended; directories of runs that did not are removed. On failure takes all back. */
 int output_end(const char *dir, const struct scenario *sc, const struct jobs_result *jobs, char *err, size_t errlen) SIM_MUST_CHECK;
+
+/** Take back all of this run's files: when writing failed, nothing half-written stays. */
+void output_discard(const char *dir, const struct scenario *sc);
 
 #ifdef __cplusplus
 }
