@@ -19,6 +19,9 @@
 #define SIM_FN_SLOTS 1024       /* distinct event functions: at most half of that */
 #define SIM_LANE_HASH 128
 
+#define SIM_HALT_STOP 1
+#define SIM_HALT_INTERRUPT 2
+
 #define SIM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SIM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -57,7 +60,8 @@ struct sim {
     uint64_t order;             /* insertions, << 16 */
     struct sim_leaf *tree;      /* 1 .. 2 * leaves - 1; leaf i at leaves + i */
     uint32_t leaves, lane_count;
-    bool     stopped, stepping;
+    uint8_t  halt;              /* SIM_HALT_ bits, atomic */
+    bool     stepping;
     uint64_t events;
     void   (*earlier)(void *ctx, int64_t next_ps);
     void    *earlier_ctx;

@@ -146,6 +146,11 @@ static inline void step(struct sim *s)
         sim_heap_step(s);
 }
 
+static inline uint8_t halted(const struct sim *s)
+{
+    return __atomic_load_n(&s->halt, __ATOMIC_RELAXED);
+}
+
 int64_t sim_next_ps(const struct sim *s)
 {
     return s->tree[1].at_ps;
@@ -168,18 +173,31 @@ void sim_run(struct sim *s, int64_t until_ps)
     int64_t last_ps = until_ps == SIM_NEVER_PS ? SIM_NEVER_PS - 1 : until_ps;
     bool outer = s->stepping;
 
-    s->stopped = false;
+    __atomic_and_fetch(&s->halt, (uint8_t)~SIM_HALT_STOP, __ATOMIC_RELAXED);
     s->stepping = true;
-    while (!s->stopped && s->tree[1].at_ps <= last_ps)
+    while (!halted(s) && s->tree[1].at_ps <= last_ps)
         step(s);
     s->stepping = outer;
-    if (!s->stopped && until_ps != SIM_NEVER_PS && until_ps > s->now_ps)
+    if (!halted(s) && until_ps != SIM_NEVER_PS && until_ps > s->now_ps)
         s->now_ps = until_ps;
 }
 
 void sim_stop(struct sim *s)
 {
-    s->stopped = true;
+    __atomic_or_fetch(&s->halt, SIM_HALT_STOP, __ATOMIC_RELAXED);
+}
+
+bool sim_stopped(const struct sim *s)
+{
+    return halted(s) & SIM_HALT_STOP;
+}
+
+void sim_interrupt(struct sim *s, bool on)
+{
+    if (on)
+        __atomic_or_fetch(&s->halt, SIM_HALT_INTERRUPT, __ATOMIC_RELEASE);
+    else
+        __atomic_and_fetch(&s->halt, (uint8_t)~SIM_HALT_INTERRUPT, __ATOMIC_ACQUIRE);
 }
 
 void sim_advance(struct sim *s, int64_t at_ps)

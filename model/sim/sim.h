@@ -106,6 +106,12 @@ bool sim_step(struct sim *s);
  *  stopped (or unless until_ps is SIM_NEVER_PS: then the last event's time). */
 void sim_run(struct sim *s, int64_t until_ps);
 void sim_stop(struct sim *s);
+/** True after sim_stop() until the next sim_run(). */
+bool sim_stopped(const struct sim *s);
+
+/** For drivers: on makes sim_run return after the event it is in, and at once when called again, without counting as
+ *  sim_stop(), until off. The one function that another thread may call. */
+void sim_interrupt(struct sim *s, bool on);
 
 /** For drivers (ns-3): move the clock forward to at_ps <= sim_next_ps(), as an outer loop's time passes. */
 void sim_advance(struct sim *s, int64_t at_ps);
