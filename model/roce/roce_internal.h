@@ -60,7 +60,7 @@ struct roce_req {
     uint32_t wqe_una, wqe_nxt, wqe_end;  /* WQE indices: of una, of nxt, next to be numbered */
     uint32_t span_wqe;                   /* WQE that span describes */
     struct rnic_span span;
-    uint32_t reads_out;                  /* READs and atomics under way */
+    uint32_t reads_out, ord;             /* READs and atomics under way, and at most */
     uint32_t since_ack_req;
     uint32_t ssn, lsn;                   /* messages begun; the last message that the peer has a receive for, if credits_known */
     uint8_t  retries_left, rnr_left;

@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "roce_internal.h"
 
+#include <stdio.h>
+
 #define PARAM_STRUCT struct roce_params
 PARAM_TABLE(roce_params, ROCE_PARAMS)
 #undef PARAM_STRUCT
+
+int roce_params_check(const struct roce_params *params, char *err, size_t errlen)
+{
+    const struct param *bad;
+    char name[64];
+    if (param_check(&roce_params_table, params, &bad) != SIM_OK) {
+        snprintf(err, errlen, "%s is out of its range", param_public_name(bad, name, sizeof name));
+        return SIM_ERR_PARAM;
+    }
+    if (params->mtu_bytes & (params->mtu_bytes - 1)) {
+        snprintf(err, errlen, "mtu is 256B, 512B, 1024B, 2048B or 4096B, not %lldB", (long long)params->mtu_bytes);
+        return SIM_ERR_PARAM;
+    }
+    return SIM_OK;
+}
 
 int64_t roce_rnr_timer_ps(unsigned code)
 {

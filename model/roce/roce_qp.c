@@ -246,7 +246,7 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
                             const struct roce_params *params, const struct cc_ops *cc, const void *cc_params,
                             int64_t link_bps, uint32_t id, uint64_t seed)
 {
-    if (params == NULL || param_check(&roce_params_table, params, NULL) != SIM_OK || !valid_mtu(params->mtu_bytes) || link_bps <= 0)
+    if (params == NULL || roce_params_check(params, NULL, 0) != SIM_OK || link_bps <= 0)
         return NULL;
     struct roce_qp *q = calloc(1, sizeof *q);
     if (q == NULL)
@@ -315,6 +315,7 @@ int roce_qp_connect(struct rnic_qp *qp, const struct roce_peer *peer)
     q->flow_hash = pkt_flow_hash(q->src, q->dst, PROTO_UDP, q->sport, WIRE_ROCE_PORT);
     q->resp.psn0 = peer->remote_psn & ROCE_PSN_MASK;
     q->req.limit = window_limit(q);
+    q->req.ord = peer->ird && peer->ird < (uint32_t)q->params->ord ? peer->ird : (uint32_t)q->params->ord;
     q->req.timed_ps = -1;
     q->req.retries_left = (uint8_t)q->params->retry_cnt;
     q->req.rnr_left = (uint8_t)q->params->rnr_retry;

@@ -87,7 +87,7 @@ int64_t roce_req_ready_ps(const struct roce_qp *q)
         if ((w->wr.flags & RNIC_SEND_FENCE) && r->reads_out > 0)
             return SIM_NEVER_PS;
         if (has_response(w->wr.op) &&
-            (r->reads_out >= (uint32_t)q->params->ord || r->nxt - r->una + count_packets(q, &w->wr) > PSN_SPAN))
+            (r->reads_out >= r->ord || r->nxt - r->una + count_packets(q, &w->wr) > PSN_SPAN))
             return SIM_NEVER_PS;
     }
     if (r->credits_known && r->nxt != r->una && limited(q, w))

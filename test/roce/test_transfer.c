@@ -230,6 +230,38 @@ static void too_many_reads_are_refused(void **state)
     pair_free(pr);
 }
 
+/* Parameters and connections that cannot be are refused, with a sentence where one is wanted. */
+static void bad_parameters(void **state)
+{
+    (void)state;
+    char err[160] = "";
+    struct roce_params p;
+    param_defaults(&roce_params_table, &p);
+    assert_int_equal(roce_params_check(&p, err, sizeof err), SIM_OK);
+    p.mtu_bytes = 1000;
+    assert_int_equal(roce_params_check(&p, err, sizeof err), SIM_ERR_PARAM);
+    assert_non_null(strstr(err, "1024B"));
+    p.mtu_bytes = 1024;
+    p.retry_cnt = 8;
+    assert_int_equal(roce_params_check(&p, err, sizeof err), SIM_ERR_PARAM);
+    assert_non_null(strstr(err, "retry-cnt"));
+    for (size_t i = 0; i < roce_params_table.count; i++)
+        assert_true(strlen(roce_params_table.rows[i].source) > 4);
+    struct pair_config c = pair_defaults();
+    struct pair *pr = pair_new(&c);
+    struct roce_params ok = c.params;
+    struct rnic_qp *qp = roce_qp_new(pr->side[0].dev, pr->side[0].pd, pr->side[0].cq, pr->side[0].cq, &ok, NULL, NULL, 1, 1, 1);
+    struct roce_peer peer = { .path_mtu_bytes = 1000 };
+    assert_int_equal(roce_qp_connect(qp, &peer), SIM_ERR_PARAM);
+    peer = (struct roce_peer){ .prio = 8 };
+    assert_int_equal(roce_qp_connect(qp, &peer), SIM_ERR_PARAM);
+    peer = (struct roce_peer){ 0 };
+    assert_int_equal(roce_qp_connect(qp, &peer), SIM_OK);
+    assert_int_equal(roce_qp_connect(qp, &peer), SIM_ERR_STATE);
+    assert_null(roce_qp_new(pr->side[0].dev, pr->side[0].pd, pr->side[0].cq, pr->side[0].cq, &p, NULL, NULL, 1, 1, 1));
+    pair_free(pr);
+}
+
 /* A fenced request waits for the READs before it (10.8.3.3). */
 static void fence(void **state)
 {
@@ -480,7 +512,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opcodes_by_place), cmocka_unit_test(bytes_equal_at_all_sizes), cmocka_unit_test(read_takes_psns),
         cmocka_unit_test(read_resumes_where_it_broke), cmocka_unit_test(responses_and_requests_take_turns),
-        cmocka_unit_test(outstanding_reads_are_limited), cmocka_unit_test(too_many_reads_are_refused), cmocka_unit_test(fence),
+        cmocka_unit_test(outstanding_reads_are_limited), cmocka_unit_test(too_many_reads_are_refused), cmocka_unit_test(fence), cmocka_unit_test(bad_parameters),
         cmocka_unit_test(local_invalidate_in_order), cmocka_unit_test(nak_codes_become_completions), cmocka_unit_test(retries_run_out),
         cmocka_unit_test(rnr_retries_run_out), cmocka_unit_test(malformed_requests), cmocka_unit_test(window_limits_packets_in_flight),
         cmocka_unit_test(credit_codes), cmocka_unit_test(credits_hold_sends_back),
