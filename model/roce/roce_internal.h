@@ -101,7 +101,7 @@ struct roce_qp {
     uint32_t src, dst, dqpn, flow_hash;
     uint32_t psn0;
     uint16_t sport;
-    uint8_t  dscp, ttl, ecn;
+    uint8_t  dscp, control_dscp, ttl, ecn;
     bool     connected, cnp_pending, resp_turn;
     struct roce_req  req;
     struct roce_resp resp;

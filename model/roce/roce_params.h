@@ -45,6 +45,9 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
       "acknowledgements tell how many receives are posted, and the peer's SENDs beyond them go a packet at a time", \
       "IBTA vol. 1 9.7.7.2 end-to-end flow control; off in rxe and over RoCE in general") \
     X(cnp_interval_ps, TIME, 50000000, 0, INT64_C(1000000000000), NULL, "least time between two CNPs of one QP", "DCQCN paper (SIGCOMM'15): N = 50 us") \
+    X(control_prio, COUNT, 8, 0, 8, NULL, \
+      "NIC priority of ACKs, NAKs and CNPs where the host has separate-control; 8: as the data", "guess: one class; vendors often give CNPs priority 6") \
+    X(control_dscp, COUNT, 64, 0, 64, NULL, "DSCP of ACKs, NAKs and CNPs; 64: as the data", "guess: one class; a ConnectX-4 Lx sends CNPs with 48") \
     X(pace_burst_packets, COUNT, 1, 0, 64, NULL, "packets by which a paced QP may catch up after the port was busy", "guess; keeps two paced QPs at their rates on one port")
 
 struct roce_params { PARAM_FIELDS(ROCE_PARAMS) };

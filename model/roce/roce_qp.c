@@ -139,6 +139,7 @@ static bool roce_tx_control(struct endpoint *ep, int64_t now_ps, struct pkt *p)
     } else {
         return false;
     }
+    p->dscp = q->control_dscp;
     return finish_packet(q, p);
 }
 
@@ -309,6 +310,7 @@ int roce_qp_connect(struct rnic_qp *qp, const struct roce_peer *peer)
     q->dst = peer->remote_addr;
     q->dqpn = peer->remote_qpn & ROCE_PSN_MASK;
     q->dscp = peer->dscp;
+    q->control_dscp = q->params->control_dscp < 64 ? (uint8_t)q->params->control_dscp : peer->dscp;
     q->ttl = peer->ttl ? peer->ttl : 64;
     uint64_t mixed = ((uint64_t)qp->ep.id << 32 | qp->qpn) * UINT64_C(0x9e3779b97f4a7c15);
     q->sport = (uint16_t)(0xc000 | mixed >> 50);
@@ -320,7 +322,8 @@ int roce_qp_connect(struct rnic_qp *qp, const struct roce_peer *peer)
     q->req.retries_left = (uint8_t)q->params->retry_cnt;
     q->req.rnr_left = (uint8_t)q->params->rnr_retry;
     start_cc(q, peer->base_rtt_ps);
-    qp->ep.prio = qp->ep.urgent_prio = peer->prio;
+    qp->ep.prio = peer->prio;
+    qp->ep.urgent_prio = q->params->control_prio < PORT_PRIOS ? (uint8_t)q->params->control_prio : peer->prio;
     int bad = rnic_qp_modify(qp, RNIC_QP_RTR);
     if (!bad)
         bad = rnic_qp_modify(qp, RNIC_QP_RTS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RoCE QPs in hosts on a fabric: latency to the picosecond, DCQCN's fixed point. */
+/* RoCE QPs in hosts on a fabric: latency to the picosecond, loss, traces, DCQCN's fixed point. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 #include "../../model/fabric/switch_params.h"
 #include "../../model/host/host.h"
 #include "../../model/roce/roce.h"
+#include "../../model/sim/trace.h"
 #include "../../model/wire/codec.h"
 
 extern const struct cc_ops cc_dcqcn;
@@ -48,12 +49,10 @@ static void wc_of(void *ctx, const struct rnic_wc *wc)
         s->on_wc(s, wc);
 }
 
-static struct star *star_new(uint32_t n, const struct link_params *link, const struct switch_params *sp)
+static struct star *star_new(uint32_t n, const struct link_params *link, const struct switch_params *sp, const struct host_params *hp)
 {
     struct star *s = calloc(1, sizeof *s);
     char err[200];
-    struct host_params hp;
-    param_defaults(&host_params_table, &hp);
     s->n = n;
     s->rate_bps = link->rate_bps;
     s->sim = sim_new(1);
@@ -65,7 +64,7 @@ static struct star *star_new(uint32_t n, const struct link_params *link, const s
         assert_int_equal(fabric_connect(s->fabric, i, s->sw, link, NULL, NULL), SIM_OK);
     assert_int_equal(fabric_finish(s->fabric, err, sizeof err), SIM_OK);
     for (uint32_t i = 0; i < n; i++) {
-        s->host[i] = host_new(s->sim, fabric_port(s->fabric, i, 0), &hp);
+        s->host[i] = host_new(s->sim, fabric_port(s->fabric, i, 0), hp);
         s->dev[i] = rnic_dev_new(s->host[i], 64);
         s->pd[i] = rnic_pd_new(s->dev[i]);
         s->cq[i] = rnic_cq_new(s->dev[i], 4096, 0, wc_of, s);
@@ -116,11 +115,13 @@ static void unloaded_write_is_exact(void **state)
     struct link_params link;
     struct switch_params sp;
     struct roce_params rp;
+    struct host_params hp;
     param_defaults(&link_params_table, &link);
     param_defaults(&roce_params_table, &rp);
+    param_defaults(&host_params_table, &hp);
     switch_params_init(&sp);
     for (int through_bytes = 0; through_bytes < 2; through_bytes++) {
-        struct star *s = star_new(2, &link, &sp);
+        struct star *s = star_new(2, &link, &sp, &hp);
         fabric_through_bytes(s->fabric, through_bytes);
         struct rnic_qp *qp = connect(s, 0, 1, &rp, NULL, NULL, NULL);
         post_write(s, qp, 0, 1, 1024, 1);
@@ -129,6 +130,132 @@ static void unloaded_write_is_exact(void **state)
         assert_int_equal(s->completed_ps, 4189440);
         star_free(s);
     }
+}
+
+/* --- many QPs over links that lose --- */
+
+struct outcome { uint64_t digest, hops, retx, timeouts, naks, cnps; int64_t end_ps; };
+
+static void read_or_write(struct star *s, uint32_t from, uint32_t to, struct rnic_qp *qp, uint64_t i)
+{
+    struct rnic_send_wr wr = { .wr_id = i, .op = i % 3 ? RNIC_OP_WRITE : RNIC_OP_READ, .flags = RNIC_SEND_SIGNALED,
+        .sge = { VA, (uint32_t)(i * 7919 % 70000), rnic_mr_key(s->mr[from]) }, .remote_va = VA, .rkey = rnic_mr_key(s->mr[to]) };
+    assert_int_equal(rnic_post_send(qp, &wr), SIM_OK);
+}
+
+static struct outcome all_to_all(double loss, bool through_bytes, bool separate_control)
+{
+    struct link_params link;
+    struct switch_params sp;
+    struct roce_params rp;
+    struct host_params hp;
+    param_defaults(&link_params_table, &link);
+    param_defaults(&roce_params_table, &rp);
+    param_defaults(&host_params_table, &hp);
+    switch_params_init(&sp);
+    link.loss = loss;
+    sp.ecn = 1;
+    rp.local_ack_timeout = 6;
+    if (separate_control) {
+        hp.separate_control = 1;
+        rp.control_prio = 6;
+        rp.control_dscp = 48;
+    }
+    struct star *s = star_new(5, &link, &sp, &hp);
+    fabric_through_bytes(s->fabric, through_bytes);
+    struct rnic_qp *qp[40];
+    uint32_t n = 0, posted = 0;
+    for (uint32_t a = 0; a < 5; a++)
+        for (uint32_t b = 0; b < 5; b++)
+            if (a != b) {
+                qp[n] = connect(s, a, b, &rp, &cc_dcqcn, NULL, &qp[n + 1]);
+                for (uint32_t i = 0; i < 30; i++, posted++)
+                    read_or_write(s, a, b, qp[n], 100 * n + i);
+                n += 2;
+            }
+    sim_run(s->sim, 2 * SIM_PS_PER_S);
+    assert_int_equal(s->completions, posted);
+    char why[200];
+    assert_true(fabric_audit_check(s->fabric, why, sizeof why));
+    struct outcome o = { .digest = sim_digest(s->sim), .hops = fabric_audit(s->fabric)->packet_hops, .end_ps = s->completed_ps };
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rnic_counters *c = rnic_qp_counters(qp[i]);
+        o.retx += c->retransmitted_packets;
+        o.timeouts += c->local_ack_timeout_err;
+        o.naks += c->naks_sent;
+        o.cnps += c->np_cnp_sent;
+    }
+    const uint64_t *sent = fabric_audit(s->fabric)->sent;
+    assert_int_equal(sent[6] > 0, separate_control);
+    star_free(s);
+    return o;
+}
+
+static void lossy_fabric_delivers_all(void **state)
+{
+    (void)state;
+    struct outcome clean = all_to_all(0, false, false), a = all_to_all(1e-3, false, false), b = all_to_all(1e-3, false, false),
+                   bytes = all_to_all(1e-3, true, false), apart = all_to_all(1e-3, false, true);
+    print_message("clean %.1f us, %llu CNPs; lossy %.1f us: %llu retransmitted, %llu NAKs, %llu timeouts\n", (double)clean.end_ps / 1e6,
+                  (unsigned long long)clean.cnps, (double)a.end_ps / 1e6, (unsigned long long)a.retx, (unsigned long long)a.naks, (unsigned long long)a.timeouts);
+    assert_int_equal(clean.retx + clean.timeouts + clean.naks, 0);
+    assert_true(a.retx > 0 && a.naks > 0);
+    assert_memory_equal(&a, &b, sizeof a);     /* the same run twice */
+    assert_memory_equal(&a, &bytes, sizeof a); /* and with each packet through its bytes at each hop */
+    assert_true(apart.digest != a.digest);
+}
+
+/* --- traces --- */
+
+struct seen { uint32_t rate, timeout, retransmit; uint64_t last_rate; };
+static void watch_trace(void *ctx, const struct sim_trace *t)
+{
+    struct seen *w = ctx;
+    w->rate += t->point == SIM_TRACE_RATE;
+    w->timeout += t->point == SIM_TRACE_TIMEOUT;
+    w->retransmit += t->point == SIM_TRACE_RETRANSMIT;
+    if (t->point == SIM_TRACE_RATE)
+        w->last_rate = t->a;
+}
+static bool lose_first_acks(void *ctx, const struct port *from, const struct pkt *p)
+{
+    (void)from;
+    return p->roce.opcode == ROCE_ACK && (*(int *)ctx)-- > 0;
+}
+
+static void traces(void **state)
+{
+    (void)state;
+    struct link_params link;
+    struct switch_params sp;
+    struct roce_params rp;
+    struct host_params hp;
+    param_defaults(&link_params_table, &link);
+    param_defaults(&roce_params_table, &rp);
+    param_defaults(&host_params_table, &hp);
+    switch_params_init(&sp);
+    sp.ecn = 1;
+    sp.ecn_kmin_bytes = 2000;
+    sp.ecn_kmax_bytes = 3000;
+    rp.local_ack_timeout = 6;
+    rp.ack_packets = 0;
+    struct star *s = star_new(3, &link, &sp, &hp);
+    struct seen seen = { 0 };
+    int lose = 1;
+    sim_trace_set(s->sim, watch_trace, &seen);
+    fabric_loss_set(s->fabric, lose_first_acks, &lose);
+    for (uint32_t h = 0; h < 2; h++) {
+        s->flow[h] = connect(s, h, 2, &rp, &cc_dcqcn, NULL, NULL);
+        post_write(s, s->flow[h], h, 2, 40000, h);
+    }
+    sim_run(s->sim, 400 * SIM_PS_PER_US);
+    assert_int_equal(s->completions, 2);
+    const struct rnic_counters *a = rnic_qp_counters(s->flow[0]), *b = rnic_qp_counters(s->flow[1]);
+    assert_int_equal(seen.timeout, 1);
+    assert_int_equal(seen.retransmit, a->retransmitted_packets + b->retransmitted_packets);
+    assert_true(seen.retransmit > 0);
+    assert_true(seen.rate >= 2);
+    star_free(s);
 }
 
 /* DCQCN with the paper's parameters at 40 Gb/s: N greedy flows into one port, marked between 5 and 200 KB up to 1 %. The fixed point of
@@ -162,6 +289,8 @@ static void dcqcn_fixed_point(void **state)
     struct switch_params sp;
     struct roce_params rp;
     struct dcqcn_params dp;
+    struct host_params hp;
+    param_defaults(&host_params_table, &hp);
     param_defaults(&link_params_table, &link);
     param_defaults(&roce_params_table, &rp);
     param_defaults(&dcqcn_params_table, &dp);
@@ -173,7 +302,7 @@ static void dcqcn_fixed_point(void **state)
     sp.ecn_pmax = .01;
     bool whole = getenv("RNICSIM_TEST_LONG") != NULL;
     for (size_t i = 0; i < (whole ? 4 : 1); i++) {
-        struct star *s = star_new(row[i].n + 1, &link, &sp);
+        struct star *s = star_new(row[i].n + 1, &link, &sp, &hp);
         s->on_wc = again;
         for (uint32_t f = 0; f < row[i].n; f++) {
             s->flow[f] = connect(s, f, row[i].n, &rp, &cc_dcqcn, &dp, NULL);
@@ -206,6 +335,7 @@ static void dcqcn_fixed_point(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(unloaded_write_is_exact), cmocka_unit_test(dcqcn_fixed_point) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(unloaded_write_is_exact), cmocka_unit_test(lossy_fabric_delivers_all),
+        cmocka_unit_test(traces), cmocka_unit_test(dcqcn_fixed_point) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
