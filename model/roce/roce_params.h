@@ -38,7 +38,7 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
     X(ack_packets, COUNT, 16, 0, 1000000, NULL, "the responder acknowledges each such packet unasked; 0: only when asked", "guess; 1 in HPCC's ns-3") \
     X(ack_bytes, BYTES, 0, 0, INT64_C(1000000000000), NULL, "the responder acknowledges after so many payload bytes unasked; 0: not", "guess") \
     X(ord, COUNT, 16, 1, 128, NULL, "READs and atomics that this end keeps outstanding (max_rd_atomic)", "16: max_qp_rd_atom of common cards") \
-    X(ird, COUNT, 16, 1, 128, NULL, "READs and atomics that this end takes at a time (max_dest_rd_atomic); more are refused", "16: max_qp_init_rd_atom of common cards") \
+    X(ird, COUNT, 16, 1, 128, NULL, "READs and atomics that this end takes together (max_dest_rd_atomic); more are refused", "16: max_qp_init_rd_atom of common cards") \
     X(window_packets, COUNT, 0, 0, 4194304, NULL, "packets in flight at most; 0: no limit but the PSN space", "IBTA sets none but 2^23") \
     X(window_bytes, BYTES, 0, 0, INT64_C(1000000000000), NULL, "bytes in flight at most, in full packets; 0: no limit", "0: IBTA; the BDP: cap of IRN (SIGCOMM'18) and window of HPCC (SIGCOMM'19)") \
     X(credits, BOOL, 0, 0, 1, NULL, \

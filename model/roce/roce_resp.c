@@ -167,7 +167,7 @@ static bool answer_read(struct roce_qp *q, const struct pkt *p, uint64_t n)
     }
     struct roce_response *e = push_response(q);
     if (e == NULL) {
-        refuse_at(q, n, ROCE_NAK_INVALID); /* more than ird at a time (IBTA 9.7.4.1.5) */
+        refuse_at(q, n, ROCE_NAK_INVALID); /* more than ird together (IBTA 9.7.4.1.5) */
         return false;
     }
     *e = (struct roce_response){ .number = n, .end = n + response_packets(q, len), .va = h->x.reth.va,
