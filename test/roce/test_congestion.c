@@ -198,11 +198,42 @@ static void round_trip_samples(void **state)
     }
 }
 
+/* A window algorithm's cwnd, in full packets, at least one. */
+static void set_window(struct cc *c, int64_t now_ps) { (void)now_ps; c->cwnd_bytes = *(const int64_t *)c->params; }
+
+static void window_is_obeyed(void **state)
+{
+    (void)state;
+    static const struct cc_ops ops = { .name = "window", .init = set_window };
+    static const struct { int64_t cwnd; uint32_t most; } row[] = { { 100, 1 }, { 5 * 1024, 5 }, { 6 * 1024 - 1, 5 }, { 30000, 29 } };
+    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+        struct pair_config c = pair_defaults();
+        c.cc = &ops;
+        c.cc_params = &row[k].cwnd;
+        struct pair *pr = pair_new(&c);
+        for (uint32_t i = 0; i < 4; i++)
+            pair_post(pr, 0, RNIC_OP_WRITE, i, 0, 50 * 1024);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 4);
+        assert_int_equal(PAIR_COUNTER(pr, 0, timeouts), 0);
+        uint32_t sent = 0, acked = 0, most = 0;
+        for (uint32_t i = 0; i < pr->nlog; i++) {
+            if (pr->log[i].from == 0)
+                sent = pr->log[i].psn - 99;
+            else
+                acked = pr->log[i].psn - 99;
+            most = sent - acked > most ? sent - acked : most;
+        }
+        assert_int_equal(most, row[k].most);
+        pair_free(pr);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cnp_interval), cmocka_unit_test(rate_is_obeyed), cmocka_unit_test(control_is_not_paced),
-        cmocka_unit_test(change_of_rate_reaches_the_waiting_packet), cmocka_unit_test(round_trip_samples),
+        cmocka_unit_test(change_of_rate_reaches_the_waiting_packet), cmocka_unit_test(round_trip_samples), cmocka_unit_test(window_is_obeyed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
