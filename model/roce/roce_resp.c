@@ -334,6 +334,20 @@ static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags
 
 /* --- order --- */
 
+static void duplicate_atomic(struct roce_qp *q, uint64_t n)
+{
+    struct roce_resp *r = &q->resp;
+    for (uint32_t i = 0; r->results != NULL && i < (uint32_t)q->params->ird; i++) {
+        if (r->results[i].number != n)
+            continue;
+        drop_responses_from(q, n);
+        struct roce_response *e = push_response(q);
+        if (e != NULL) /* else more are asked for than ird: not of a peer that keeps to it */
+            *e = (struct roce_response){ .number = n, .end = n + 1, .orig = r->results[i].orig, .atomic = 1, .msn = r->msn };
+        return;
+    }
+}
+
 /* A request seen before: WRITE and SEND are acknowledged again, READs read again, atomics answered from memory (IBTA 9.7.5.1). */
 static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsigned flags)
 {
@@ -346,12 +360,7 @@ static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsign
         if (answer_read(q, p, n))
             response_at(q, r->queue_tail - 1)->msn = r->msn;
     } else if (flags & ROCE_OP_ATOMIC) {
-        for (uint32_t i = 0; r->results != NULL && i < (uint32_t)q->params->ird; i++)
-            if (r->results[i].number == n) {
-                drop_responses_from(q, n);
-                *push_response(q) = (struct roce_response){ .number = n, .end = n + 1, .orig = r->results[i].orig, .atomic = 1, .msn = r->msn };
-                return;
-            }
+        duplicate_atomic(q, n);
     } else if (!r->ack_pending || r->ack_syndrome < ROCE_AETH_RNR) {
         /* not past a READ that the requester may be about to repeat: it would take the response for lost */
         acknowledge_to(r, roce_ahead(n, r->reads_end) < 0 ? n : r->expected - 1);
