@@ -131,8 +131,8 @@ struct pkt {
     /* lines 2-3 */
     struct pkt_chunk chunk[PKT_CHUNK_MAX];
 };
-_Static_assert(sizeof(struct pkt_chunk) == 32, "two chunks a cache line");
-_Static_assert(sizeof(struct pkt) == 256, "four cache lines");
+static_assert(sizeof(struct pkt_chunk) == 32, "two chunks a cache line");
+static_assert(sizeof(struct pkt) == 256, "four cache lines");
 
 #define PKT_ECT(p) ((p)->ecn != 0)
 
