@@ -31,6 +31,7 @@ RnicSimulatorImpl::RnicSimulatorImpl()
       m_until(SIM_NEVER_PS),
       m_context(Simulator::NO_CONTEXT),
       m_contextEvents(0),
+      m_restingTs(0),
       m_mainThread(std::this_thread::get_id())
 {
     NS_LOG_FUNCTION(this);
@@ -59,7 +60,7 @@ RnicSimulatorImpl::DoDispose()
             {
                 EventImpl* impl = slot->impl;
                 sim_timer_cancel(m_sim, &slot->timer);
-                Release(slot);
+                slot->impl = nullptr;
                 impl->Unref();
             }
         }
@@ -70,7 +71,7 @@ RnicSimulatorImpl::DoDispose()
 void
 RnicSimulatorImpl::SetSim(struct sim* s)
 {
-    NS_ABORT_MSG_UNLESS(m_free.size() == m_chunks.size() * CHUNK, "events are already scheduled");
+    NS_ABORT_MSG_UNLESS(m_chunks.empty(), "events are already scheduled");
     if (m_ownSim)
     {
         sim_free(m_sim);
@@ -136,11 +137,18 @@ RnicSimulatorImpl::Insert(uint32_t context, uint64_t ts, EventImpl* event)
     return slot;
 }
 
+/* An event that ran may be scheduled again at the same time; in the same slot its old id would look live. */
 void
-RnicSimulatorImpl::Release(Slot* slot)
+RnicSimulatorImpl::Rest(Slot* slot)
 {
+    if (slot->ts != m_restingTs)
+    {
+        m_free.insert(m_free.end(), m_resting.begin(), m_resting.end());
+        m_resting.clear();
+        m_restingTs = slot->ts;
+    }
     slot->impl = nullptr;
-    m_free.push_back(slot);
+    m_resting.push_back(slot);
 }
 
 /* An id is live if its slot is, with the same event at the same time: no counter that could wrap. */
@@ -166,7 +174,7 @@ RnicSimulatorImpl::Fire(struct sim* s, void* ctx, void*)
     self->PreEventHook(EventId(Ptr<EventImpl>(impl), slot->ts, slot->context, slot->position + EventId::UID::VALID));
     self->m_context = slot->context;
     self->m_contextEvents = sim_events_run(s);
-    self->Release(slot);
+    self->Rest(slot);
     impl->Invoke();
     impl->Unref();
 }
@@ -284,7 +292,8 @@ RnicSimulatorImpl::Remove(const EventId& id)
     Slot* slot = Find(id);
     EventImpl* impl = slot->impl;
     sim_timer_cancel(m_sim, &slot->timer);
-    Release(slot);
+    slot->impl = nullptr;
+    m_free.push_back(slot);
     impl->Cancel();
     impl->Unref();
 }

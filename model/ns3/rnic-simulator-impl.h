@@ -91,7 +91,7 @@ class RnicSimulatorImpl : public SimulatorImpl
     void DoDispose() override;
     static void Fire(struct sim* s, void* ctx, void* arg);
     Slot* Insert(uint32_t context, uint64_t ts, EventImpl* event);
-    void Release(Slot* slot);
+    void Rest(Slot* slot);
     Slot* Find(const EventId& id) const;
     void TakeInjected();
 
@@ -103,6 +103,8 @@ class RnicSimulatorImpl : public SimulatorImpl
     uint64_t m_contextEvents; //!< sim_events_run() while it runs: when that moves on, m_context is over
     std::vector<std::unique_ptr<Slot[]>> m_chunks;
     std::vector<Slot*> m_free;
+    std::vector<Slot*> m_resting; //!< slots of events that ran at m_restingTs: not free until time has moved
+    uint64_t m_restingTs;
     std::list<EventId> m_destroyEvents;
     std::mutex m_injectedMutex;
     std::list<Injected> m_injected;

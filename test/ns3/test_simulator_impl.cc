@@ -120,7 +120,7 @@ class Program
         }
         uint32_t name = ++m_name;
         Time delay = TimeStep(m_random.Below(20));
-        switch (m_random.Below(12))
+        switch (m_random.Below(14))
         {
         case 0:
         case 1:
@@ -142,6 +142,15 @@ class Program
             Keep(Simulator::Schedule(TimeStep(m_random.Below(20)), twice));
             break;
         }
+        case 12:
+        case 13:
+            /* one event again and again, often at its own time */
+            if (!m_again || m_again->IsCancelled())
+            {
+                m_again = Ptr<EventImpl>(MakeEvent(&Program::Fired, this, name), false);
+            }
+            Keep(Simulator::Schedule(TimeStep(m_random.Below(3)), m_again));
+            break;
         case 7:
         case 8:
             if (!m_ids.empty())
@@ -170,6 +179,7 @@ class Program
     int m_budget = 0;
     uint32_t m_name = 0;
     std::vector<EventId> m_ids;
+    Ptr<EventImpl> m_again;
     std::vector<uint64_t> m_record;
 };
 
