@@ -27,10 +27,10 @@ void scenario_error(struct scenario_errors *e, const char *file, int line, const
 
 /* --- scenario_xml.c: bytes to a checked tree --- */
 
-struct scenario_source { char *url; char *bytes; size_t len; struct scenario_source *next; };
+struct scenario_source { char *url; char *bytes; size_t len, number; struct scenario_source *next; };
 struct scenario_xml {
     xmlDoc *doc;
-    struct scenario_source *sources;            /* every file read, the scenario first or last */
+    struct scenario_source *sources;            /* every file read, the scenario (number 0) last in the list */
     struct scenario_errors *errors;
     uint64_t expansion;                         /* product of include counts over documents that include */
     size_t   largest, nsources;

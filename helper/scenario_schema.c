@@ -132,7 +132,6 @@ static void put_element(FILE *f, const struct scenario_element *e)
 {
     fprintf(f, "\n  <define name=\"%s%s%s\">\n    <element name=\"%s\">\n", e->parent, *e->parent ? "." : "", e->name, e->name);
     put_doc(f, e->meaning, 6);
-    fputs("      <ref name=\"base\"/>\n", f);
     for (size_t i = 0; i < SCENARIO_ATTR_MAX && e->attrs[i].name; i++)
         if (!e->chosen_by || strcmp(e->attrs[i].name, e->chosen_by) != 0)
             put_attr(f, &e->attrs[i], 6);
@@ -163,10 +162,7 @@ void scenario_schema_write(FILE *f)
           "<!-- Generated from the parameter declarations by `rnicsim describe -schema` (two dashes); do not edit. -->\n"
           "<grammar xmlns=\"http://relaxng.org/ns/structure/1.0\" xmlns:a=\"http://relaxng.org/ns/compatibility/annotations/1.0\"\n"
           "         datatypeLibrary=\"http://www.w3.org/2001/XMLSchema-datatypes\">\n"
-          "  <start>\n    <choice>\n      <ref name=\"scenario\"/>\n      <ref name=\"scenario.cdf\"/>\n    </choice>\n  </start>\n\n"
-          "  <!-- XInclude leaves the place of an included part -->\n"
-          "  <define name=\"base\"><optional><attribute name=\"xml:base\"/></optional></define>\n"
-          , f);
+          "  <start>\n    <choice>\n      <ref name=\"scenario\"/>\n      <ref name=\"scenario.cdf\"/>\n    </choice>\n  </start>\n\n", f);
     fprintf(f, "  <define name=\"name\"><data type=\"string\"><param name=\"pattern\">[A-Za-z0-9_\\-]{1,%d}</param></data></define>\n",
             SCENARIO_NAME_MAX - 1);
     for (int k = PARAM_TIME; k <= PARAM_NUMBER; k++) {

@@ -16,11 +16,6 @@ static bool blank_text(const xmlNode *n)
     return true;
 }
 
-static bool is_base(const xmlAttr *a)
-{
-    return a->ns && a->ns->href && xmlStrcmp(a->ns->href, XML_XML_NAMESPACE) == 0 && xmlStrcmp(a->name, BAD_CAST "base") == 0;
-}
-
 /* A list's items parse one by one. */
 static bool loads_valid(const char *text, char *err, size_t errlen)
 {
@@ -108,8 +103,6 @@ static void check_attributes(const struct scenario_xml *x, const xmlNode *n, con
     const struct param_table *table = scenario_table_of(e, n);
     for (const xmlAttr *a = n->properties; a; a = a->next) {
         const char *name = (const char *)a->name;
-        if (is_base(a))
-            continue;
         const struct scenario_attr *known = a->ns ? NULL : scenario_attr_find(e, name);
         if (known && e->chosen_by && strcmp(name, e->chosen_by) == 0) {
             xmlChar *value = xmlGetNoNsProp((xmlNode *)n, a->name);

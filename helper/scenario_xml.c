@@ -20,7 +20,7 @@
 #define SOURCES_MAX      256u
 #define DEPTH_MAX        64
 
-#define PARSE_FLAGS (XML_PARSE_NONET | XML_PARSE_NOCDATA | XML_PARSE_BIG_LINES | XML_PARSE_NOXINCNODE | XML_PARSE_COMPACT)
+#define PARSE_FLAGS (XML_PARSE_NONET | XML_PARSE_NOCDATA | XML_PARSE_BIG_LINES | XML_PARSE_NOXINCNODE | XML_PARSE_NOBASEFIX | XML_PARSE_COMPACT)
 
 /* --- reading files --- */
 
@@ -66,8 +66,8 @@ static void keep_source(struct scenario_xml *x, const char *url, char *bytes, si
     s->bytes = bytes;
     s->len = len;
     s->next = x->sources;
+    s->number = x->nsources++;
     x->sources = s;
-    x->nsources++;
     if (len > x->largest)
         x->largest = len;
 }
@@ -111,8 +111,8 @@ static bool utf8_declared(const char *decl, const char *end)
     return false;
 }
 
-/* The prolog: declarations, comments and processing instructions up to the first element. */
-static bool prolog_check(struct scenario_errors *e, const char *url, const char *bytes, size_t len)
+/* The prolog: declarations, comments and processing instructions up to the first element, whose place goes to *root. */
+static bool prolog_check(struct scenario_errors *e, const char *url, const char *bytes, size_t len, const char **root)
 {
     const char *p = bytes, *end = bytes + len;
     if (memchr(bytes, 0, len)) {
@@ -142,7 +142,27 @@ static bool prolog_check(struct scenario_errors *e, const char *url, const char 
             break;
         }
     }
+    *root = p;
     return true;
+}
+
+static bool word_char(char c) { return isalnum((unsigned char)c) || c == '-' || c == '_' || c == ':' || c == '.'; }
+
+/* libxml2 forgets which file an included element came from. So the root element of an included file is given an attribute with the
+ * number of its source, on its own line; scenario_xml_load takes it off again. */
+#define MARK "rnicsim_source"
+static char *mark_root(const struct scenario_source *s, const char *root, size_t number, size_t *len)
+{
+    const char *end = s->bytes + s->len, *p = root < end ? root + 1 : end;
+    char *marked = NULL;
+    while (p < end && word_char(*p))
+        p++;
+    int head = (int)(p - s->bytes), tail = (int)(end - p);
+    int n = asprintf(&marked, "%.*s " MARK "=\"%zu\"%.*s", head, s->bytes, number, tail, p);
+    if (n < 0)
+        abort();
+    *len = (size_t)n;
+    return marked;
 }
 
 static bool is_network_url(const char *url)
@@ -181,6 +201,7 @@ static xmlParserInputPtr load_entity(const char *url, const char *id, xmlParserC
         return NULL;
     }
     const struct scenario_source *have = find_source(x, url);
+    const char *root;
     if (!have) {
         char why[160];
         size_t len;
@@ -191,10 +212,20 @@ static xmlParserInputPtr load_entity(const char *url, const char *id, xmlParserC
         }
         keep_source(x, url, bytes, len);
         have = x->sources;
-        if (!prolog_check(x->errors, url, bytes, len) || !expansion_check(x, url, bytes, len))
+        if (!expansion_check(x, url, bytes, len))
             return NULL;
     }
-    xmlParserInputBufferPtr buf = xmlParserInputBufferCreateMem(have->bytes, (int)have->len, XML_CHAR_ENCODING_UTF8);
+    if (!prolog_check(x->errors, url, have->bytes, have->len, &root))
+        return NULL;
+    size_t marked_len;
+    char *marked = mark_root(have, root, have->number, &marked_len);
+    /* libxml2 copies into a buffer of its own only in this form */
+    xmlParserInputBufferPtr buf = xmlAllocParserInputBuffer(XML_CHAR_ENCODING_UTF8);
+    if (buf && xmlParserInputBufferPush(buf, (int)marked_len, marked) < 0) {
+        xmlFreeParserInputBuffer(buf);
+        buf = NULL;
+    }
+    free(marked);
     if (!buf)
         return NULL;
     xmlParserInputPtr in = xmlNewIOInputStream(ctxt, buf, XML_CHAR_ENCODING_UTF8);
@@ -255,13 +286,16 @@ static bool includes_check(const struct scenario_xml *x, const xmlNode *n, int d
         if (is_xinclude(n)) {
             xmlChar *parse = xmlGetNoNsProp((xmlNode *)n, BAD_CAST "parse"), *href = xmlGetNoNsProp((xmlNode *)n, BAD_CAST "href");
             bool text = parse && xmlStrcmp(parse, BAD_CAST "xml") != 0, net = href && is_network_url((const char *)href);
-            if (text)
+            bool part = xmlHasProp((xmlNode *)n, BAD_CAST "xpointer") != NULL;
+            if (part)
+                scenario_xml_error(x, n, "xpointer", "inclusion of a part of a file is not accepted (no xpointer)");
+            else if (text)
                 scenario_xml_error(x, n, "parse", "inclusion of text is not accepted (only parse=\"xml\")");
             else if (net)
                 scenario_xml_error(x, n, "href", "\"%s\" is not a local file: scenarios are read without network access", href);
             xmlFree(parse);
             xmlFree(href);
-            if (text || net)
+            if (text || net || part)
                 return false;
         }
         if (!includes_check(x, n->children, depth + 1))
@@ -283,6 +317,8 @@ static bool parse_main(struct scenario_xml *x, const struct scenario_source *s)
     return x->doc && !x->errors->count;
 }
 
+static void take_marks_off(struct scenario_xml *x, xmlNode *n);
+
 bool scenario_xml_load(struct scenario_xml *x, const char *bytes, size_t len, const char *name, struct scenario_errors *e)
 {
     char why[160];
@@ -303,7 +339,8 @@ bool scenario_xml_load(struct scenario_xml *x, const char *bytes, size_t len, co
     }
     keep_source(x, name, copy, len);
     const struct scenario_source *s = x->sources;
-    if (!prolog_check(e, name, copy, len) || !expansion_check(x, name, copy, len))
+    const char *root;
+    if (!prolog_check(e, name, copy, len, &root) || !expansion_check(x, name, copy, len))
         return false;
 
     xmlExternalEntityLoader before = xmlGetExternalEntityLoader();
@@ -318,6 +355,8 @@ bool scenario_xml_load(struct scenario_xml *x, const char *bytes, size_t len, co
     }
     xmlSetStructuredErrorFunc(NULL, NULL);
     xmlSetExternalEntityLoader(before);
+    if (ok)
+        take_marks_off(x, xmlDocGetRootElement(x->doc));
     return ok;
 }
 
@@ -335,22 +374,46 @@ void scenario_xml_free(struct scenario_xml *x)
 
 /* --- places --- */
 
-const char *scenario_xml_file(const struct scenario_xml *x, const xmlNode *node)
+/* The source of a marked element, before and after the mark is taken off. */
+static const struct scenario_source *marked_source(const struct scenario_xml *x, const xmlNode *node)
 {
-    const struct scenario_source *s, *last = x->sources;
-    for (s = x->sources; s; s = s->next)
-        last = s;                               /* the first one kept is the scenario */
-    xmlChar *base = xmlNodeGetBase(x->doc, (xmlNode *)node);
-    const char *found = last->url;
-    if (base)
-        for (s = x->sources; s; s = s->next)
-            if (strcmp(s->url, (const char *)base) == 0)
-                found = s->url;
-    xmlFree(base);
-    return found;
+    if (node->type != XML_ELEMENT_NODE)
+        return NULL;
+    if (node->_private)
+        return node->_private;
+    xmlChar *mark = xmlGetNoNsProp((xmlNode *)node, BAD_CAST MARK);
+    size_t number = mark ? strtoul((const char *)mark, NULL, 10) : 0;
+    xmlFree(mark);
+    for (const struct scenario_source *s = x->sources; number && s; s = s->next)
+        if (s->number == number)
+            return s;
+    return NULL;
 }
 
-static bool word_char(char c) { return isalnum((unsigned char)c) || c == '-' || c == '_' || c == ':' || c == '.'; }
+static void take_marks_off(struct scenario_xml *x, xmlNode *n)
+{
+    for (; n; n = n->next) {
+        if (n->type != XML_ELEMENT_NODE)
+            continue;
+        n->_private = (void *)marked_source(x, n);
+        if (n->_private)
+            xmlUnsetProp(n, BAD_CAST MARK);
+        take_marks_off(x, n->children);
+    }
+}
+
+const char *scenario_xml_file(const struct scenario_xml *x, const xmlNode *node)
+{
+    const struct scenario_source *s;
+    for (const xmlNode *n = node; n && n->type == XML_ELEMENT_NODE; n = n->parent)
+        if ((s = marked_source(x, n)) != NULL)
+            return s->url;
+    if (node && node->doc && node->doc != x->doc && node->doc->URL && (s = find_source(x, (const char *)node->doc->URL)) != NULL)
+        return s->url;                          /* inside a file that is being included */
+    for (s = x->sources; s->next; s = s->next)
+        ;
+    return s->url;                              /* the first one kept is the scenario */
+}
 
 /* libxml2 knows the line where a start tag ends. Its attributes may stand on lines before: look for them in the text. */
 int scenario_xml_line(const struct scenario_xml *x, const xmlNode *node, const char *attribute)
