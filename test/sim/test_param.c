@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "../../model/sim/param.h"
+#include "../../model/sim/rng.h"
 #include "../../model/sim/sim.h"
 
 #include <setjmp.h>
@@ -139,6 +140,31 @@ static void printed_values_read_back(void **state)
     assert_string_equal(param_format_value(PARAM_ENUM, "poll|event|adaptive", 2, buf, sizeof buf), "adaptive");
 }
 
+/* Any text is taken or refused with a sentence, never worse (run under ASan). */
+static void any_text_is_survived(void **state)
+{
+    static const char alphabet[] = "0123456789.eE+-% \tKMGTkmunpsBbi/ovr\xc2\xb5";
+    struct sim_rng rng;
+    char text[200], err[40], one[1];
+
+    (void)state;
+    sim_rng_init(&rng, 1, 1, SIM_RNG_TEST);
+    for (int i = 0; i < 200000; i++) {
+        enum param_kind kind = (enum param_kind)sim_rng_below(&rng, PARAM_NUMBER + 1);
+        uint32_t n = sim_rng_below(&rng, i % 16 ? 9 : sizeof text);
+        double v = 0;
+        int r;
+
+        for (uint32_t j = 0; j < n; j++)
+            text[j] = i % 3 ? alphabet[sim_rng_below(&rng, sizeof alphabet - 1)] : (char)sim_rng_u32(&rng);
+        text[n] = 0;
+        err[0] = 0;
+        r = param_parse(kind, kind == PARAM_ENUM ? "poll|event" : NULL, text, &v, err, sizeof err);
+        assert_true(r == SIM_OK ? v == v : r == SIM_ERR_PARAM && err[0] && memchr(err, 0, sizeof err));
+        (void)param_parse(kind, kind == PARAM_ENUM ? "poll|event" : NULL, text, &v, one, sizeof one);
+    }
+}
+
 static void edit_distances(void **state)
 {
     (void)state;
@@ -151,7 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantities), cmocka_unit_test(refusals), cmocka_unit_test(fields),
-        cmocka_unit_test(printed_values_read_back), cmocka_unit_test(edit_distances),
+        cmocka_unit_test(printed_values_read_back), cmocka_unit_test(edit_distances), cmocka_unit_test(any_text_is_survived),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
