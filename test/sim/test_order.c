@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,6 +332,49 @@ static void the_driver_hears_of_earlier_events(void **state)
     sim_free(s);
 }
 
+struct churn { struct sim_lane *lane[2]; struct sim_timer timer[64]; struct sim_rng rng; };
+
+static void churn_timer(struct sim *s, void *ctx, void *arg)
+{
+    (void)s;
+    (void)ctx;
+    (void)arg;
+}
+
+static void churn(struct sim *s, void *ctx, void *arg)
+{
+    struct churn *c = ctx;
+    uint32_t r = sim_rng_below(&c->rng, 4);
+
+    if (r < 2)
+        sim_lane_push(s, c->lane[r], sim_rng_below(&c->rng, 100), churn, c, arg);
+    else
+        sim_at(s, sim_now(s) + sim_rng_below(&c->rng, 1000), 0, churn, c, arg);
+    sim_timer_set(s, &c->timer[sim_rng_below(&c->rng, 64)], sim_now(s) + 5000 + r);
+}
+
+static void steady_state_allocates_nothing(void **state)
+{
+    struct sim *s = sim_new(1);
+    struct churn c = { .lane = { sim_lane_get(s, 100), sim_lane_get(s, 777) } };
+    size_t before;
+
+    (void)state;
+    sim_rng_init(&c.rng, 1, 0, SIM_RNG_TEST);
+    for (int i = 0; i < 64; i++)
+        sim_timer_init(&c.timer[i], 0, churn_timer, NULL);
+    for (int i = 0; i < 1000; i++)
+        sim_at(s, i % 7, 0, churn, &c, NULL);
+    while (sim_events_run(s) < 100000)
+        sim_step(s);
+    before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    while (sim_events_run(s) < 500000)
+        sim_step(s);
+    assert_int_equal(mallinfo2().uordblks + mallinfo2().hblkhd, before);
+    assert_in_range(sim_events_pending(s), 1000, 1064);
+    sim_free(s);
+}
+
 /* The rule of design.md: arrivals, timers, transmissions of one port; no port is always first. */
 static void keys_rotate_ports(void **state)
 {
@@ -364,6 +408,7 @@ int main(void)
         cmocka_unit_test(agrees_with_a_list),     cmocka_unit_test(a_long_run_is_sorted_once),
         cmocka_unit_test(run_ends_where_it_says), cmocka_unit_test(equal_delays_share_a_lane),
         cmocka_unit_test(the_driver_hears_of_earlier_events), cmocka_unit_test(keys_rotate_ports),
+        cmocka_unit_test(steady_state_allocates_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
