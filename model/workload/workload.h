@@ -153,8 +153,9 @@ void wl_progress(const struct wl *w, struct wl_progress *out);
 bool wl_done(const struct wl *w);
 /** The book, by id = order of posting; the pointer is good until the next event. */
 const struct wl_message *wl_messages(const struct wl *w, size_t *n);
-/** Whether a stream has a load, and what of their link's rate sources offer with it. */
-bool wl_has_load(const struct wl *w);
+/** The run is over: messages that have neither arrived nor failed on a broken channel now count as failed, so that only what
+ *  more time could have delivered stays unfinished. */
+void wl_finish(struct wl *w);
 
 #ifdef __cplusplus
 }
