@@ -42,6 +42,7 @@ struct cc_ops {
     void (*cnp)(struct cc *c, int64_t now_ps);                                 /* RoCE congestion notification */
     void (*sent)(struct cc *c, int64_t now_ps, uint32_t bytes);                /* wire bytes left */
     void (*wake)(struct cc *c, int64_t now_ps);                                /* next_wake_ps has come */
+    bool ecn_exact;                       /* receivers echo each mark as it comes (RFC 8257 3.2), not latched (RFC 3168 6.1.3) */
 };
 
 struct cc {

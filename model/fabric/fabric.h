@@ -86,12 +86,18 @@ uint32_t fabric_path(const struct fabric *f, uint32_t a, uint32_t b, struct fabr
 /** Queue statistics over all switches, for the summary. */
 struct fabric_queue_peak { uint64_t peak_queue_bytes, peak_buffer_bytes, buffer_bytes, least_headroom_bytes, headroom_bytes, xoff_bytes; uint32_t node, port, prio; };
 void fabric_queue_peaks(const struct fabric *f, struct fabric_queue_peak *out);
+/** Largest egress queue of any switch since the last call (or the start), for plots of depth over time. */
+uint64_t fabric_queue_peak_take(struct fabric *f);
 /** Bytes now in the egress queue of (node, port, prio) of a switch. */
 uint64_t fabric_queue_bytes(const struct fabric *f, uint32_t node, uint32_t port, uint32_t prio);
 
 /** A tap sees every frame as it begins on a link (for pcap). NULL removes it. */
 typedef void fabric_tap(void *ctx, int64_t now_ps, const struct port *from, const struct pkt *p);
 void fabric_tap_set(struct fabric *f, fabric_tap *tap, void *ctx);
+/** A test's or scenario's own loss: called for each frame that begins on a link, PFC frames too; true loses it (cause: injected).
+ *  NULL removes it. */
+typedef bool fabric_loss_fn(void *ctx, const struct port *from, const struct pkt *p);
+void fabric_loss_set(struct fabric *f, fabric_loss_fn *lose, void *ctx);
 /** Debug mode: every hop goes through bytes (encode, decode, compare). Must give the same digest. */
 void fabric_through_bytes(struct fabric *f, bool on);
 

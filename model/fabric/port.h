@@ -48,6 +48,8 @@ void port_send_pfc(struct port *port, uint8_t vector, const uint16_t quanta[8]);
 
 uint32_t port_node(const struct port *port);
 uint32_t port_index(const struct port *port);
+/** The node at the other end of the link. */
+uint32_t port_peer_node(const struct port *port);
 int64_t  port_rate_bps(const struct port *port);
 int64_t  port_propagation_ps(const struct port *port);
 uint8_t  port_paused_mask(const struct port *port);

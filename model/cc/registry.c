@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cc_list.h"
+
+#include <string.h>
+
+const struct cc_ops *const cc_registry[] = {
+    &cc_none,
+    &cc_reno,
+    NULL
+};
+
+const struct cc_ops *cc_find(const char *name)
+{
+    for (size_t i = 0; cc_registry[i]; i++)
+        if (strcmp(cc_registry[i]->name, name) == 0)
+            return cc_registry[i];
+    return NULL;
+}
+
+void cc_start(struct cc *c, const struct cc_ops *ops, const void *params, int64_t now_ps)
+{
+    c->ops = ops;
+    c->params = params;
+    c->cwnd_bytes = CC_NO_WINDOW;
+    c->ssthresh_bytes = INT64_MAX;
+    c->rate_bps = CC_NO_RATE;
+    c->next_wake_ps = SIM_NEVER_PS;
+    memset(&c->state, 0, sizeof c->state);
+    if (ops->init)
+        ops->init(c, now_ps);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** The inside of a fabric; fabric's own. */
+#ifndef RNICSIM_FABRIC_FABRIC_INTERNAL_H
+#define RNICSIM_FABRIC_FABRIC_INTERNAL_H
+
+#include "fabric.h"
+#include "port_internal.h"
+#include "switch_params.h"
+
+struct fabric_switch;
+struct route;
+
+struct fabric_node {
+    struct port **port;
+    uint16_t nports, cap;
+    struct fabric_switch *sw;    /* NULL: a host */
+};
+
+enum fabric_watch { FABRIC_WATCH_TAP = 1, FABRIC_WATCH_BYTES = 2, FABRIC_WATCH_LOSS = 4 };
+
+#define FABRIC_ARENA_PORTS 128
+
+struct fabric_arena { struct fabric_arena *next; uint32_t used; };
+
+struct fabric {
+    struct sim *sim;
+    uint8_t  watch;              /* enum fabric_watch: what every frame must be shown to */
+    uint8_t  finished;
+    uint8_t  class_map_set;
+    uint8_t  class_of[64];       /* DSCP to the audit's priority: the switches' map */
+    struct fabric_audit audit;
+    uint64_t pfc_live;           /* PFC frames that exist now */
+    uint64_t window_peak_bytes;  /* largest egress queue since fabric_queue_peak_take */
+    struct fabric_node *node;
+    uint32_t nnodes, max_nodes;
+    struct link_class *classes;
+    struct fabric_arena *arena;  /* of ports */
+    struct route *route;
+    fabric_tap *tap;
+    void *tap_ctx;
+    fabric_loss_fn *loss;
+    void *loss_ctx;
+};
+
+static inline unsigned fabric_class(const struct fabric *f, const struct pkt *p) { return f->class_of[p->dscp & 63]; }
+
+/** The books, for port.c. */
+static inline void fabric_count_sent(struct fabric *f, const struct pkt *p)
+{
+    unsigned c = fabric_class(f, p);
+    f->audit.sent[c]++;
+    f->audit.sent_bytes[c] += p->frame_len;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Set-up of a switch: its buffer divided, its thresholds, and whether they are possible. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "headroom.h"
+#include "switch_internal.h"
+
+struct fabric_switch *switch_new(struct fabric *f, uint32_t node, const struct switch_params *params)
+{
+    struct fabric_switch *sw = aligned_alloc(64, (sizeof *sw + 63) / 64 * 64);
+    if (!sw)
+        return NULL;
+    memset(sw, 0, sizeof *sw);
+    sw->fabric = f;
+    sw->sim = f->sim;
+    sw->node = node;
+    sw->params = *params;
+    return sw;
+}
+
+static uint64_t fixed(double fraction, double one) { return (uint64_t)(fraction * one); }
+
+static void thresholds(struct fabric_switch *sw)
+{
+    const struct switch_params *p = &sw->params;
+    const int64_t weight[PORT_PRIOS] = { p->weight_0, p->weight_1, p->weight_2, p->weight_3, p->weight_4, p->weight_5, p->weight_6, p->weight_7 };
+    sw->lossless = p->pfc ? (uint8_t)p->lossless_prios : 0;
+    sw->ecn = p->ecn ? (uint8_t)p->ecn_prios : 0;
+    sw->ecn_dequeue = p->ecn && p->ecn_at == SWITCH_ECN_DEQUEUE;
+    sw->wred = p->non_ect == SWITCH_NON_ECT_WRED;
+    sw->dwrr = p->scheduler == SWITCH_DWRR;
+    sw->strict = (uint8_t)p->strict_prios;
+    sw->cell = (uint32_t)p->cell_bytes;
+    sw->kmin = (uint64_t)p->ecn_kmin_bytes;
+    sw->kmax = (uint64_t)p->ecn_kmax_bytes;
+    sw->pmax_32 = fixed(p->ecn_pmax, 0x1p32);
+    sw->non_ect_limit = (uint64_t)p->non_ect_limit_bytes;
+    sw->wred_kmin = (uint64_t)p->wred_kmin_bytes;
+    sw->wred_kmax = (uint64_t)p->wred_kmax_bytes;
+    sw->wred_pmax_32 = fixed(p->wred_pmax, 0x1p32);
+    sw->limits.alpha = fixed(p->alpha, 0x1p16);
+    sw->limits.pfc_alpha = fixed(p->pfc_alpha, 0x1p16);
+    sw->limits.queue = (uint64_t)p->queue_limit_bytes;
+    sw->limits.xoff = (uint64_t)p->pfc_xoff_bytes;
+    sw->limits.xon_offset = (uint32_t)p->pfc_xon_offset_bytes;
+    sw->limits.reserved = sw->lossless ? (uint32_t)p->reserved_bytes : 0;
+    for (unsigned i = 0; i < PORT_PRIOS; i++) {
+        sw->quantum[i] = (uint32_t)(p->dwrr_quantum_bytes * weight[i]);
+    }
+    for (unsigned d = 0; d < 64; d++)
+        sw->prio_of[d] = (uint8_t)switch_params_prio(p, d);
+}
+
+static uint32_t port_headroom(const struct fabric_switch *sw, const struct port *port)
+{
+    const struct switch_params *p = &sw->params;
+    struct headroom_terms t;
+    if (p->headroom_bytes)
+        return (uint32_t)p->headroom_bytes;
+    struct headroom_link l = { port->cls->rate_bps, port->cls->propagation_ps, p->pipeline_latency_ps, port->peer->reaction_quanta,
+                               (uint32_t)p->max_frame_bytes, (uint32_t)p->cell_bytes };
+    headroom_compute(&l, &t);
+    return (uint32_t)t.total;
+}
+
+/* A pause must outlast the wait for its renewal: half of it, against the longest frame that a PFC frame waits for. */
+static int check_quanta(const struct fabric_switch *sw, const struct port *port, char *err, size_t errlen)
+{
+    int64_t half_ps = pfc_quanta_ps(port, (uint32_t)sw->params.pfc_quanta) / 2;
+    int64_t frame_ps = port_wire_time_ps((uint32_t)sw->params.max_frame_bytes, port->cls->rate_bps) + port_wire_time_ps(64, port->cls->rate_bps);
+    if (half_ps >= frame_ps)
+        return SIM_OK;
+    snprintf(err, errlen, "switch %u: a pause of %lld quanta runs out before it can be renewed past a frame of %lld B; pfc-quanta of %lld is enough",
+             sw->node, (long long)sw->params.pfc_quanta, (long long)sw->params.max_frame_bytes,
+             (long long)((2 * (sw->params.max_frame_bytes + 104) * 8 + 511) / 512 + 1));
+    return SIM_ERR_PARAM;
+}
+
+static void with_commas(uint64_t v, char out[32])
+{
+    char plain[24];
+    int n = snprintf(plain, sizeof plain, "%llu", (unsigned long long)v), o = 0;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            out[o++] = ',';
+        out[o++] = plain[i];
+    }
+    out[o] = 0;
+}
+
+static int check_buffer(struct fabric_switch *sw, uint64_t need, bool same, char *err, size_t errlen)
+{
+    uint64_t buffer = (uint64_t)sw->params.buffer_bytes;
+    unsigned prios = (unsigned)__builtin_popcount(sw->lossless);
+    if (need <= buffer) {
+        sw->limits.shared = buffer - need;
+        return SIM_OK;
+    }
+    char a[32], b[32], c[32], d[32], size[32], of[24] = "";
+    with_commas(buffer, size);
+    with_commas(need - buffer, a);
+    with_commas(need, b);
+    with_commas(sw->limits.reserved, d);
+    if (prios > 1)
+        snprintf(of, sizeof of, " x %u priorities", prios);
+    if (same) {
+        with_commas(sw->port[0].headroom, c);
+        snprintf(err, errlen, "switch %u: its buffer of %s B is %s B short: PFC needs %u ports%s x (%s B headroom + %s B reserved) = %s B",
+                 sw->node, size, a, sw->nports, of, c, d, b);
+    } else {
+        snprintf(err, errlen, "switch %u: its buffer of %s B is %s B short: PFC needs %s B for the headroom and %s B reserved of %u ports%s",
+                 sw->node, size, a, b, d, sw->nports, of);
+    }
+    return SIM_ERR_PARAM;
+}
+
+int switch_finish(struct fabric_switch *sw, char *err, size_t errlen)
+{
+    const struct fabric_node *n = &sw->fabric->node[sw->node];
+    uint64_t need = 0, prios;
+    bool same = true;
+    thresholds(sw);
+    sw->nports = n->nports;
+    sw->port = aligned_alloc(64, (n->nports + 1u) * sizeof *sw->port);
+    if (!sw->port) {
+        snprintf(err, errlen, "out of memory for switch %u", sw->node);
+        return SIM_ERR_NOMEM;
+    }
+    memset(sw->port, 0, (n->nports + 1u) * sizeof *sw->port);
+    prios = (uint64_t)__builtin_popcount(sw->lossless);
+    for (uint32_t i = 0; i < sw->nports; i++) {
+        struct switch_port *sp = &sw->port[i];
+        sp->port = n->port[i];
+        sp->sw = sw;
+        sp->dwrr_fresh = 1;
+        sp->headroom = sw->lossless ? port_headroom(sw, sp->port) : 0;
+        sp->least_headroom = sp->headroom;
+        same &= sp->headroom == sw->port[0].headroom;
+        need += prios * ((uint64_t)sp->headroom + sw->limits.reserved);
+        sim_rng_init(&sp->mark, sim_seed(sw->sim), (uint64_t)sw->node << 16 | i, SIM_RNG_MARK);
+        switch_pfc_init(sp);
+        port_attach(sp->port, &switch_port_ops, sw);
+        if (sw->lossless && check_quanta(sw, sp->port, err, errlen) != SIM_OK)
+            return SIM_ERR_PARAM;
+    }
+    return check_buffer(sw, need, same, err, errlen);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A port: it sends what its owner or PFC has, one frame at a time, and hands over what arrives. */
+#include <stdlib.h>
+
+#include "../sim/trace.h"
+#include "fabric_internal.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static void arrive_event(struct sim *s, void *ctx, void *arg);
+static void free_event(struct sim *s, void *ctx, void *arg);
+
+static void trace(const struct port *port, enum sim_trace_point point, const struct pkt *p, uint64_t a, uint64_t b)
+{
+    struct sim *s = port->cls->sim;
+    struct sim_trace t = { .now_ps = sim_now(s), .point = point, .node = port->node, .id = port->index, .a = a, .b = b, .obj = p };
+    sim_trace_emit(s, &t);
+}
+
+/* --- transmit --- */
+
+/* What only some runs want to see. True when the frame is lost on the way. */
+static bool begin_watched(struct port *port, struct pkt *p)
+{
+    struct fabric *f = port->fabric;
+    if ((f->watch & FABRIC_WATCH_TAP) && f->tap)
+        f->tap(f->tap_ctx, sim_now(f->sim), port, p);
+    return (f->watch & FABRIC_WATCH_LOSS) && f->loss(f->loss_ctx, port, p);
+}
+
+static void lose(struct port *port, struct pkt *p)
+{
+    port->stats.link_drops++;
+    if (p->kind == PKT_PFC) {
+        port->fabric->pfc_live--;
+        fabric_pkt_free(port->fabric, p);
+        return;
+    }
+    fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_INJECTED);
+}
+
+static void push_free_event(struct port *port, const struct link_lane *l)
+{
+    uint64_t key = sim_key_port(port->node, port->index, port->nports, SIM_KIND_TX, port->free_at_ps);
+    port->flags |= PORT_F_FREE_EVENT;
+    if (LIKELY(l && l->free))
+        sim_lane_push(port->cls->sim, l->free, key, free_event, port, NULL);
+    else
+        sim_at(port->cls->sim, port->free_at_ps, key, free_event, port, NULL);
+}
+
+static void transmit(struct port *port, struct pkt *p)
+{
+    struct link_class *c = port->cls;
+    struct link_lane *l = link_lane(c, p->frame_len);
+    int64_t now_ps = sim_now(c->sim), at_ps = now_ps + l->arrive_ps;
+    bool pfc = p->kind == PKT_PFC;
+
+    port->free_at_ps = now_ps + l->free_ps;
+    port->stats.tx_packets++;
+    port->stats.tx_bytes += p->frame_len;
+    if (port->more || (port->flags & (PORT_F_BUSY_KICKS | PORT_F_PFC_WAITS)))
+        push_free_event(port, l);
+    if (UNLIKELY(sim_tracing(c->sim)))
+        trace(port, SIM_TRACE_FRAME_TX, p, p->frame_len, p->prio);
+    c->fabric->audit.packet_hops++;
+    if (UNLIKELY(c->fabric->watch) && begin_watched(port, p)) {
+        lose(port, p);
+        return;
+    }
+    if (UNLIKELY(port->impair != NULL) && link_impair_frame(port->impair, p)) {
+        lose(port, p);
+        return;
+    }
+    if (UNLIKELY(pfc))
+        at_ps -= c->pipeline_ps; /* the MAC takes it at once */
+    uint64_t key = sim_key_port(port->peer_node, port->peer_index, port->peer_nports, SIM_KIND_RX, at_ps);
+    if (LIKELY(l->arrive && (!pfc || c->pipeline_ps == 0)))
+        sim_lane_push(c->sim, l->arrive, key, arrive_event, port->peer, p);
+    else
+        sim_at(c->sim, at_ps, key, arrive_event, port->peer, p);
+}
+
+static struct pkt *pull(struct port *port)
+{
+    struct pkt *p;
+    do {
+        port->flags = (uint8_t)((port->flags & ~PORT_F_KICKED) | PORT_F_PULLING);
+        port->more = 1;
+        p = port->ops->pull(port->owner, port, port->blocked);
+    } while (!p && (port->flags & PORT_F_KICKED));
+    port->flags &= (uint8_t)~(PORT_F_PULLING | PORT_F_KICKED);
+    return p;
+}
+
+static void send_next(struct port *port)
+{
+    struct pkt *p;
+    if (UNLIKELY(port->flags & PORT_F_PFC_WAITS)) {
+        port->flags &= (uint8_t)~PORT_F_PFC_WAITS;
+        port->more = 1;
+        p = pfc_take(port);
+        transmit(port, p);
+        return;
+    }
+    if (UNLIKELY(!port->ops))
+        return;
+    p = pull(port);
+    if (!p) {
+        port->flags &= (uint8_t)~PORT_F_BUSY_KICKS;
+        return;
+    }
+    if (port->flags & PORT_F_HOST)
+        fabric_count_sent(port->fabric, p);
+    transmit(port, p);
+}
+
+static void free_event(struct sim *s, void *ctx, void *arg)
+{
+    struct port *port = ctx;
+    (void)s;
+    (void)arg;
+    port->flags &= (uint8_t)~PORT_F_FREE_EVENT;
+    send_next(port);
+}
+
+void port_kick(struct port *port)
+{
+    if (port->flags & (PORT_F_FREE_EVENT | PORT_F_PULLING)) {
+        if (port->flags & PORT_F_PULLING)
+            port->flags |= PORT_F_KICKED;
+        return;
+    }
+    assert(port->flags & PORT_F_READY);
+    if (sim_now(port->cls->sim) < port->free_at_ps) {
+        port->flags |= PORT_F_BUSY_KICKS;
+        push_free_event(port, NULL);
+        return;
+    }
+    send_next(port);
+}
+
+/* --- receive --- */
+
+static uint64_t delivery_note(const struct pkt *p)
+{
+    uint64_t seq = p->kind == PKT_ROCE ? (uint64_t)p->roce.psn << 8 | p->roce.opcode
+                 : p->kind == PKT_TCP ? (uint64_t)p->tcp.seq << 32 | p->tcp.ack : p->ip_id;
+    uint64_t z = (seq ^ (uint64_t)p->frame_len << 48 ^ (uint64_t)p->ecn << 46) * UINT64_C(0x9e3779b97f4a7c15);
+    return z ^ (uint64_t)p->flow_hash << 16 ^ p->src;
+}
+
+static void corrupt(struct port *port, struct pkt *p)
+{
+    port->stats.rx_crc_errors++;
+    if (p->kind == PKT_PFC) {
+        port->fabric->pfc_live--;
+        fabric_pkt_free(port->fabric, p);
+        return;
+    }
+    fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_BIT_ERROR);
+}
+
+static void arrive_event(struct sim *s, void *ctx, void *arg)
+{
+    struct port *port = ctx;
+    struct pkt *p = arg;
+
+    port->stats.rx_packets++;
+    port->stats.rx_bytes += p->frame_len;
+    if (UNLIKELY(sim_tracing(s)))
+        trace(port, SIM_TRACE_FRAME_RX, p, p->frame_len, p->prio);
+    if (UNLIKELY(p->flags & PKT_F_CORRUPT)) {
+        corrupt(port, p);
+        return;
+    }
+    if (UNLIKELY(port->fabric->watch & FABRIC_WATCH_BYTES))
+        p = bytes_hop(port->fabric, p);
+    if (UNLIKELY(p->kind == PKT_PFC)) {
+        pfc_receive(port, p);
+        return;
+    }
+    p->in_port = port->index;
+    if (port->flags & PORT_F_HOST) {
+        sim_note(s, port->node, SIM_NOTE_DELIVER, delivery_note(p));
+        if (UNLIKELY(!port->ops || !port->ops->arrive)) {
+            fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_NO_ENDPOINT);
+            return;
+        }
+    }
+    port->ops->arrive(port->owner, port, p);
+}
+
+/* --- the rest --- */
+
+void port_attach(struct port *port, const struct port_ops *ops, void *owner)
+{
+    port->ops = ops;
+    port->owner = owner;
+}
+
+uint32_t port_node(const struct port *port) { return port->node; }
+uint32_t port_index(const struct port *port) { return port->index; }
+int64_t port_rate_bps(const struct port *port) { return port->cls->rate_bps; }
+int64_t port_propagation_ps(const struct port *port) { return port->cls->propagation_ps; }
+uint8_t port_paused_mask(const struct port *port) { return port->blocked; }
+const struct port_stats *port_stats(const struct port *port) { return &port->stats; }
+struct sim *port_sim(const struct port *port) { return port->cls->sim; }
+struct fabric *port_fabric(const struct port *port) { return port->fabric; }
+
+int64_t port_paused_ps(const struct port *port, unsigned prio)
+{
+    assert(prio < PORT_PRIOS);
+    int64_t total = port->stats.paused_ps[prio];
+    if (port->blocked >> prio & 1)
+        total += sim_now(port->cls->sim) - port->pause->since_ps[prio];
+    return total;
+}
+
+void port_fini(struct port *port)
+{
+    if (port->pause)
+        for (unsigned i = 0; i < PORT_PRIOS; i++)
+            sim_timer_cancel(port->cls->sim, &port->pause->timer[i]);
+    free(port->pause);
+    free(port->impair);
+    port->pause = NULL;
+    port->impair = NULL;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** Routes: from every switch to every host, all shortest next hops.
+ *
+ *  Hosts that hang on the same switches form one destination class, so a table has a row per class, not per host, and a row is
+ *  the number of a port group: a fat tree of 1,024 hosts needs 128 rows of 2 bytes a switch.
+ */
+#ifndef RNICSIM_FABRIC_ROUTE_H
+#define RNICSIM_FABRIC_ROUTE_H
+
+#include "fabric_internal.h"
+
+#define ROUTE_NONE  0xffffu      /* group: unreachable */
+#define ROUTE_LOCAL 0xfffeu      /* group: hosts of this class hang on this very switch */
+
+struct route_group { uint32_t first; uint16_t count; };
+
+/** One link of a host, at the switch's side. */
+struct route_link { uint32_t sw; uint16_t port; };
+
+struct route_host {
+    uint32_t cls;                /* destination class */
+    uint32_t links;              /* how many */
+    uint32_t sw;                 /* the first link's switch and port */
+    uint32_t port;
+};
+
+struct route {
+    uint32_t nhosts;             /* highest host id + 1 */
+    struct route_host *host;     /* by node id */
+    struct route_link *link;     /* sorted by host; host h's start at first[h] */
+    uint32_t *first;
+    uint32_t nclasses;
+};
+
+/** What a switch holds. */
+struct route_table {
+    const uint16_t *group_of;    /* by destination class */
+    struct route_group *group;
+    uint16_t *port;
+    uint32_t ngroups, nports;
+    uint32_t seed;               /* of its ECMP hash */
+};
+
+/** Compute everything. SIM_OK, or SIM_ERR_STATE and the first unreachable pair in err. */
+int  route_build(struct fabric *f, char *err, size_t errlen);
+void route_free(struct fabric *f);
+/** The port at switch node `sw` towards a host, -1 if there is none. */
+int  route_local_port(const struct route *r, uint32_t host, uint32_t sw, uint32_t flow_hash);
+/** Bytes of all tables. */
+size_t route_bytes(const struct fabric *f);
+
+static inline uint32_t route_mix(uint32_t flow_hash, uint32_t seed)
+{
+    uint32_t h = flow_hash ^ seed;
+    h = (h ^ h >> 16) * UINT32_C(0x85ebca6b);
+    h = (h ^ h >> 13) * UINT32_C(0xc2b2ae35);
+    return h ^ h >> 16;
+}
+
+/** The egress port for a packet, -1 if there is none. */
+static inline int route_lookup(const struct route *r, const struct route_table *t, uint32_t self, uint32_t dst, uint32_t flow_hash)
+{
+    if (__builtin_expect(dst >= r->nhosts, 0))
+        return -1;
+    const struct route_host *h = &r->host[dst];
+    uint32_t g = t->group_of[h->cls];
+    if (g == ROUTE_LOCAL)
+        return h->links == 1 ? (int)h->port : route_local_port(r, dst, self, flow_hash);
+    if (__builtin_expect(g == ROUTE_NONE, 0))
+        return -1;
+    const struct route_group *e = &t->group[g];
+    uint32_t i = e->count == 1 ? 0 : (uint32_t)((uint64_t)route_mix(flow_hash, t->seed) * e->count >> 32);
+    return t->port[e->first + i];
+}
+
+#endif
