@@ -43,7 +43,16 @@ void tcp_free(struct tcp_conn *c);
 void tcp_set_user(struct tcp_conn *c, const struct tcp_user_ops *ops, void *user);
 struct endpoint *tcp_endpoint(struct tcp_conn *c);
 
-int  tcp_connect(struct tcp_conn *c, int64_t now_ps);   /* active open */
+/** DSCP and TTL of what it sends; 0 and 64 unless set. */
+void tcp_set_ip(struct tcp_conn *c, uint8_t dscp, uint8_t ttl);
+/** Initial sequence number; a function of seed and id unless set before opening. */
+void tcp_set_isn(struct tcp_conn *c, uint32_t isn);
+/** Unloaded round trip of the path, for congestion control that wants it; 0 (unknown) unless set before opening. */
+void tcp_set_base_rtt(struct tcp_conn *c, int64_t base_rtt_ps);
+
+/* None of the calls below calls the user back or endpoint_changed: the owner does that. The
+ * user must not free the connection from a callback. */
+int  tcp_connect(struct tcp_conn *c, int64_t now_ps);   /* active open; SIM_ERR_STATE unless closed */
 int  tcp_accept(struct tcp_conn *c, int64_t now_ps);    /* passive open: next a SYN comes to rx */
 /** The stream now ends at offset end: bytes below it may be sent. */
 void tcp_stream_end(struct tcp_conn *c, int64_t now_ps, uint64_t end);
@@ -55,12 +64,20 @@ void tcp_abort(struct tcp_conn *c, int64_t now_ps);
 enum tcp_state tcp_state(const struct tcp_conn *c);
 /** Effective MSS: payload bytes of a full segment after options (EMSS of RFC 5044). */
 uint32_t tcp_emss(const struct tcp_conn *c);
+/** Stream offsets: first byte not acknowledged, first never sent. */
 uint64_t tcp_snd_una(const struct tcp_conn *c);
 uint64_t tcp_snd_nxt(const struct tcp_conn *c);
 const struct cc *tcp_cc(const struct tcp_conn *c);
+/** RTO in force (backed off), smoothed round trip (0 before a sample), bytes thought to be in the network. */
+int64_t  tcp_rto_ps(const struct tcp_conn *c);
+int64_t  tcp_srtt_ps(const struct tcp_conn *c);
+uint64_t tcp_pipe(const struct tcp_conn *c);
 
+/** sent_segments: all packets; acks_sent: those with neither data, SYN nor FIN; sacked: segments; timer_waits: times a
+ *  retransmission, tail-loss or window-probe timer fired with something to send; delayed_ack_timeouts are apart. */
 struct tcp_counters { uint64_t sent_segments, retransmitted_segments, retransmitted_bytes, timeouts, fast_retransmits, tlp_probes, dup_acks_in,
-    out_of_order_in, sacked, received_segments, reassembly_drops, acks_sent, timer_waits; };
+    out_of_order_in, sacked, received_segments, reassembly_drops, acks_sent, timer_waits, delayed_ack_timeouts, window_probes, paws_drops,
+    duplicates_in, ce_in, ece_in, sent_bytes, delivered_bytes; };
 const struct tcp_counters *tcp_counters(const struct tcp_conn *c);
 
 #ifdef __cplusplus
