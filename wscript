@@ -103,9 +103,9 @@ def build(bld):
             bld.program(target='test/fuzz/' + src.name[:-2], source=[src], includes=incl, use='rnic_objs cli_objs ' + libs,
                         linkflags=['-fsanitize=fuzzer'], install_path=None)
         return
-    bld.shlib(target='rnic', source=[], use='rnic_objs Z M', vnum='', install_path='${LIBDIR}')
+    bld(features='c cshlib', target='rnic', source=[], use='rnic_objs Z M', install_path='${LIBDIR}')
     if not bld.variant:
-        bld.stlib(target='rnic', name='rnic_static', source=[], use='rnic_objs', install_path='${LIBDIR}')
+        bld(features='c cstlib', target='rnic', name='rnic_static', source=[], use='rnic_objs', install_path='${LIBDIR}')
     bld.program(target='rnicsim', source=['helper/main.c'], includes=incl, use='cli_objs rnic ' + libs, install_path='${BINDIR}')
     if bld.env.HAVE_NS3:
         cxx = glob('model/ns3/*.cc') + glob('helper/*.cc')

@@ -7,5 +7,6 @@
 
 extern const struct cc_ops cc_none;
 extern const struct cc_ops cc_reno;
+extern const struct cc_ops cc_dcqcn;
 
 #endif

@@ -6,6 +6,7 @@
 const struct cc_ops *const cc_registry[] = {
     &cc_none,
     &cc_reno,
+    &cc_dcqcn,
     NULL
 };
 
