@@ -202,6 +202,7 @@ void port_attach(struct port *port, const struct port_ops *ops, void *owner)
 
 uint32_t port_node(const struct port *port) { return port->node; }
 uint32_t port_index(const struct port *port) { return port->index; }
+uint32_t port_peer_node(const struct port *port) { return port->peer_node; }
 int64_t port_rate_bps(const struct port *port) { return port->cls->rate_bps; }
 int64_t port_propagation_ps(const struct port *port) { return port->cls->propagation_ps; }
 uint8_t port_paused_mask(const struct port *port) { return port->blocked; }

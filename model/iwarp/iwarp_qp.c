@@ -160,8 +160,8 @@ static const struct endpoint_ops ep_ops = { .rx = ep_rx, .tx = ep_tx, .wake = ep
 static void kick(struct rnic_qp *qp)
 {
     struct iwarp_qp *q = of(qp);
-    if (qp->dev->host != NULL)
-        iwarp_qp_settle(q, host_now(qp->dev->host));
+    if (rnic_dev_host(qp->dev) != NULL)
+        iwarp_qp_settle(q, host_now(rnic_dev_host(qp->dev)));
     else
         q->dirty = 1;
 }
@@ -175,10 +175,10 @@ static void error(struct rnic_qp *qp)
         q->phase = IWARP_CLOSED; /* the application's wish: nothing to tell the peer but a reset */
         q->abort_pending = 1;
     }
-    if (qp->dev->host == NULL)
+    if (rnic_dev_host(qp->dev) == NULL)
         q->dirty = 1;
     else if (q->abort_pending)
-        iwarp_qp_settle(q, host_now(qp->dev->host));
+        iwarp_qp_settle(q, host_now(rnic_dev_host(qp->dev)));
 }
 
 static void count(struct rnic_qp *qp)
@@ -200,7 +200,7 @@ static void count(struct rnic_qp *qp)
 static void destroy(struct rnic_qp *qp)
 {
     struct iwarp_qp *q = of(qp);
-    struct host *h = qp->dev->host;
+    struct host *h = rnic_dev_host(qp->dev);
     if (h != NULL) {
         if (q->tcp != NULL)
             host_unbind_tcp(h, q->peer.addr.remote_addr, q->peer.addr.remote_port, q->peer.addr.local_port);
@@ -271,7 +271,7 @@ static int open_tcp(struct rnic_qp *qp, const struct iwarp_peer *peer, bool init
     q->up_ctx = ctx;
     q->phase = IWARP_CONNECTING;
     q->open_pending = 1;
-    struct host *h = qp->dev->host;
+    struct host *h = rnic_dev_host(qp->dev);
     if (h == NULL)
         return SIM_OK; /* opened by the first call that brings the time */
     int bad = host_bind_tcp(h, peer->addr.remote_addr, peer->addr.remote_port, peer->addr.local_port, &qp->ep);
