@@ -86,6 +86,7 @@ uint32_t host_node(const struct host *h) { return h->node; }
 uint32_t host_addr(const struct host *h) { return h->addr; }
 const struct host_params *host_params(const struct host *h) { return &h->par; }
 int64_t host_now(const struct host *h) { return sim_now(h->sim); }
+int64_t host_link_bps(const struct host *h) { return port_rate_bps(h->port); }
 const struct host_stats *host_stats(const struct host *h) { return &h->stats; }
 
 void host_attach(struct host *h, struct endpoint *ep)

@@ -22,6 +22,8 @@ uint32_t host_node(const struct host *h);
 uint32_t host_addr(const struct host *h);
 const struct host_params *host_params(const struct host *h);
 int64_t host_now(const struct host *h);
+/** Line rate of its port, bit/s. */
+int64_t host_link_bps(const struct host *h);
 
 /** Endpoints. Demultiplexing: RoCE by destination QPN, TCP by (remote address, remote port, local port), then by local
  *  port alone (a listener: called with the SYN to create the endpoint, or NULL to refuse). */

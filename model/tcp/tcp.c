@@ -79,6 +79,8 @@ struct tcp_conn *tcp_new(const struct tcp_params *params, const struct cc_ops *c
     c->ts_base = sim_rng_u32(&r);
     c->emss = TCP_DEFAULT_MSS;
     c->end = c->consumed = 1;
+    while (params->window_scale && params->receive_buffer_bytes >> c->rcv_wscale > UINT16_MAX && c->rcv_wscale < 14)
+        c->rcv_wscale++;
     c->rto_ps = params->rto_initial_ps;
     c->rack.min_rtt_ps = SIM_NEVER_PS;
     c->rack.reo_mult = 1;

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/** Segments that arrive (RFC 9293 3.10.7), in the order of its checks. */
+#include "tcp_internal.h"
+
+/* The peer's SYN: its sequence number and what it offers. */
+static void take_syn(struct tcp_conn *c, const struct pkt *p)
+{
+    const struct pkt_tcp *t = &p->tcp;
+    const struct tcp_params *pp = c->params;
+    c->irs = t->seq;
+    c->rcv_nxt = 1;
+    c->last_ack_sent = 0;
+    uint32_t mss = t->opt & TCP_OPT_MSS ? t->mss : TCP_DEFAULT_MSS;
+    if (mss > (uint32_t)pp->mss_bytes)
+        mss = (uint32_t)pp->mss_bytes;
+    c->sack_ok = pp->sack && t->opt & TCP_OPT_SACK_PERM;
+    c->ts_ok = pp->timestamps && t->opt & TCP_OPT_TS;
+    c->ws_ok = pp->window_scale && t->opt & TCP_OPT_WSCALE;
+    c->snd_wscale = c->ws_ok ? (t->wscale > 14 ? 14 : t->wscale) : 0;   /* RFC 7323 2.3 */
+    if (!c->ws_ok)
+        c->rcv_wscale = 0;
+    if (c->ts_ok)
+        c->ts_recent = t->ts_val;
+    c->emss = mss - (c->ts_ok ? 12 : 0);
+    bool offer = (t->flags & (TCP_ECE | TCP_CWR)) == (TCP_ECE | TCP_CWR) && !(t->flags & TCP_ACK);
+    bool accept = (t->flags & (TCP_ECE | TCP_CWR | TCP_ACK)) == (TCP_ECE | TCP_ACK);
+    c->ecn_ok = c->cc_ops->ecn && (offer || accept);                   /* RFC 3168 6.1.1 */
+    c->ecn_exact = c->ecn_ok && c->cc_ops->ecn_exact;
+    c->wnd = c->max_wnd = t->window;                                    /* never scaled in a SYN */
+    c->wl1 = 0;
+    c->wl2 = 0;
+}
+
+static void syn_acked(struct tcp_conn *c, int64_t now_ps)
+{
+    struct tcp_acked a;
+    tcp_board_acked_init(&a);
+    tcp_board_ack(&c->board, 1, &a);
+    c->una = 1;
+    c->rto_at = SIM_NEVER_PS;
+    if (a.first_sent_ps >= 0 && !a.again_acked)
+        tcp_timer_sample(c, now_ps - a.first_sent_ps);
+}
+
+static void in_listen(struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
+{
+    if (p->tcp.flags & (TCP_RST | TCP_ACK) || !(p->tcp.flags & TCP_SYN))
+        return;
+    take_syn(c, p);
+    tcp_set_state(c, now_ps, TCP_SYN_RECEIVED);
+    c->syn_wanted = true;
+}
+
+static void in_syn_sent(struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
+{
+    uint8_t flags = p->tcp.flags;
+    bool acks = flags & TCP_ACK && c->nxt == 1 && p->tcp.ack == tcp_wire_seq(c, 1);
+    if (flags & TCP_ACK && !acks)
+        return;
+    if (flags & TCP_RST) {
+        if (acks)
+            tcp_fail(c, now_ps, SIM_ERR_STATE);
+        return;
+    }
+    if (!(flags & TCP_SYN))
+        return;
+    take_syn(c, p);
+    if (!acks) {                                 /* both opened at once */
+        tcp_set_state(c, now_ps, TCP_SYN_RECEIVED);
+        c->syn_wanted = true;
+        return;
+    }
+    syn_acked(c, now_ps);
+    c->syn_wanted = false;
+    c->ack_now = true;
+    tcp_established(c, now_ps);
+}
+
+/* --- payload --- */
+
+/* RFC 8257 3.2: what came before CE changed is acknowledged with the old state at once. RFC 3168: CE latches the echo until CWR. */
+static void take_ecn(struct tcp_conn *c, const struct pkt *p)
+{
+    bool ce = p->ecn == 3;
+    if (!c->ecn_ok)
+        return;
+    c->counters.ce_in += ce;
+    if (!c->ecn_exact) {
+        if (p->tcp.flags & TCP_CWR)
+            c->ece_latched = false;
+        if (ce)
+            c->ece_latched = true;
+        return;
+    }
+    if (ce == c->ce_state)
+        return;
+    if (c->unacked_segs) {
+        c->prior_ack_wanted = true;
+        c->prior_ece = c->ce_state;
+        c->prior_ack = c->rcv_nxt;
+        c->unacked_segs = 0;
+    }
+    c->ce_state = ce;
+}
+
+static void hand_over(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint32_t at, uint32_t len)
+{
+    uint64_t off = c->rcv_nxt - 1;
+    c->rcv_nxt += len;                           /* before the user hears: it may say it has consumed it */
+    c->counters.delivered_bytes += len;
+    if (c->ops && c->ops->deliver)
+        c->ops->deliver(c->user, now_ps, off, p, at, len);
+}
+
+static void acknowledge_data(struct tcp_conn *c, int64_t now_ps, bool at_once)
+{
+    c->unacked_segs++;
+    if (at_once || c->unacked_segs >= (uint32_t)c->params->delayed_ack_count)
+        c->ack_now = true;
+    else if (c->delack_at == SIM_NEVER_PS)
+        c->delack_at = now_ps + c->params->delayed_ack_time_ps;
+}
+
+static void take_payload(struct tcp_conn *c, int64_t now_ps, struct pkt *p, uint64_t seq, uint32_t len)
+{
+    uint32_t skip = 0;
+    take_ecn(c, p);
+    if (seq < c->rcv_nxt) {                      /* partly old */
+        skip = (uint32_t)(c->rcv_nxt - seq);
+        if (c->params->dsack)
+            c->dsack = (struct tcp_range){ seq, c->rcv_nxt };
+        seq = c->rcv_nxt;
+        len -= skip;
+    }
+    uint64_t edge = c->rcv_adv;
+    if (seq + len > edge)
+        len = edge > seq ? (uint32_t)(edge - seq) : 0;
+    if (len == 0) {
+        c->ack_now = true;
+        return;
+    }
+    if (seq > c->rcv_nxt) {
+        struct tcp_range dup = { 0, 0 };
+        c->counters.out_of_order_in++;
+        if (c->ops && c->ops->early)
+            c->ops->early(c->user, now_ps, seq - 1, p, skip, len);
+        enum tcp_reasm_result r = tcp_reasm_add(&c->reasm, p, skip, seq, seq + len, (uint64_t)c->params->reassembly_limit_bytes, &dup);
+        c->counters.reassembly_drops += r == TCP_REASM_FULL;
+        c->counters.duplicates_in += r == TCP_REASM_DUPLICATE;
+        if (c->params->dsack && dup.from != dup.to)
+            c->dsack = dup;
+        acknowledge_data(c, now_ps, true);       /* RFC 5681 4.2: at once, out of order */
+        return;
+    }
+    bool hole = !tcp_reasm_empty(&c->reasm);
+    hand_over(c, now_ps, p, skip, len);
+    for (struct tcp_piece *piece; (piece = tcp_reasm_take(&c->reasm, c->rcv_nxt)) != NULL;) {
+        hand_over(c, now_ps, &piece->pkt, piece->at, (uint32_t)(piece->to - piece->from));
+        tcp_reasm_done(&c->reasm, piece);
+    }
+    acknowledge_data(c, now_ps, hole);           /* RFC 5681 4.2: at once, fills a gap */
+}
+
+/* --- the ends --- */
+
+static void start_time_wait(struct tcp_conn *c, int64_t now_ps)
+{
+    if (c->state != TCP_TIME_WAIT)
+        tcp_set_state(c, now_ps, TCP_TIME_WAIT);
+    c->rto_at = c->tlp_at = c->rack_at = SIM_NEVER_PS;
+    c->wait_at = now_ps + c->params->time_wait_ps;
+}
+
+static void tell_state(struct tcp_conn *c, int64_t now_ps)
+{
+    if (c->ops && c->ops->state)
+        c->ops->state(c->user, now_ps, c->state, 0);
+}
+
+/* Our FIN is acknowledged. */
+static void fin_acked(struct tcp_conn *c, int64_t now_ps)
+{
+    if (c->state == TCP_FIN_WAIT_1) {
+        tcp_set_state(c, now_ps, TCP_FIN_WAIT_2);
+    } else if (c->state == TCP_CLOSING) {
+        start_time_wait(c, now_ps);
+    } else if (c->state == TCP_LAST_ACK) {
+        tcp_set_state(c, now_ps, TCP_CLOSED);
+        tell_state(c, now_ps);
+    }
+}
+
+static void take_fin(struct tcp_conn *c, int64_t now_ps)
+{
+    if (c->rcv_fin == 0 || c->rcv_nxt != c->rcv_fin)
+        return;
+    c->rcv_nxt++;
+    c->ack_now = true;
+    switch (c->state) {
+    case TCP_ESTABLISHED:
+        tcp_set_state(c, now_ps, TCP_CLOSE_WAIT);
+        tell_state(c, now_ps);
+        break;
+    case TCP_FIN_WAIT_1:                         /* our FIN is not acknowledged, else this were FIN_WAIT_2 */
+        tcp_set_state(c, now_ps, TCP_CLOSING);
+        break;
+    case TCP_FIN_WAIT_2:
+        start_time_wait(c, now_ps);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- a segment in a synchronised state --- */
+
+static bool paws_refuses(const struct tcp_conn *c, const struct pkt *p)
+{
+    return c->ts_ok && p->tcp.opt & TCP_OPT_TS && !(p->tcp.flags & TCP_RST) && (int32_t)(p->tcp.ts_val - c->ts_recent) < 0;
+}
+
+/* RFC 9293 3.10.7.4, first check. d: distance of the segment's first byte from rcv_nxt. */
+static bool acceptable(const struct tcp_conn *c, int64_t d, uint64_t units)
+{
+    int64_t window = c->rcv_adv > c->rcv_nxt ? (int64_t)(c->rcv_adv - c->rcv_nxt) : 0;
+    if (units == 0)
+        return d == 0 || (d > 0 && d < window);
+    return d + (int64_t)units > 0 && (d <= 0 || d < window) && (window > 0 || d == 0);
+}
+
+static void refuse(struct tcp_conn *c, int64_t now_ps, int64_t d, uint32_t len)
+{
+    if (len && d + (int64_t)len <= 0) {
+        c->counters.duplicates_in++;
+        if (c->params->dsack && d + (int64_t)c->rcv_nxt > 0)
+            c->dsack = (struct tcp_range){ c->rcv_nxt + (uint64_t)d, c->rcv_nxt + (uint64_t)d + len };
+    }
+    c->ack_now = true;
+    if (c->state == TCP_TIME_WAIT)
+        start_time_wait(c, now_ps);
+}
+
+static void in_synchronised(struct tcp_conn *c, int64_t now_ps, struct pkt *p)
+{
+    const uint8_t flags = p->tcp.flags;
+    uint32_t len = p->payload_len;
+    int64_t d = tcp_wire_seq_diff(c, p->tcp.seq);
+    if (flags & TCP_SYN) {
+        if (c->state == TCP_SYN_RECEIVED && d == -1 && !(flags & TCP_ACK))
+            c->syn_wanted = true;                /* our answer was lost */
+        else if (c->state == TCP_SYN_RECEIVED && flags & TCP_ACK && p->tcp.ack == tcp_wire_seq(c, 1)) {
+            syn_acked(c, now_ps);                /* both opened at once */
+            c->syn_wanted = false;
+            c->ack_now = true;
+            tcp_established(c, now_ps);
+        } else
+            c->ack_now = true;                   /* RFC 5961: a challenge */
+        return;
+    }
+    if (paws_refuses(c, p)) {
+        c->counters.paws_drops++;
+        c->ack_now = true;
+        return;
+    }
+    if (!acceptable(c, d, len + (flags & TCP_FIN))) {
+        if (!(flags & TCP_RST))
+            refuse(c, now_ps, d, len);
+        return;
+    }
+    if (flags & TCP_RST) {
+        if (d == 0)
+            tcp_fail(c, now_ps, SIM_ERR_STATE);
+        else
+            c->ack_now = true;                   /* RFC 5961 section 3 */
+        return;
+    }
+    uint64_t seq = c->rcv_nxt + (uint64_t)d;
+    if (c->ts_ok && p->tcp.opt & TCP_OPT_TS && seq <= c->last_ack_sent)
+        c->ts_recent = p->tcp.ts_val;            /* RFC 7323 4.3 */
+    if (!(flags & TCP_ACK))
+        return;
+    if (c->state == TCP_SYN_RECEIVED) {
+        if (p->tcp.ack != tcp_wire_seq(c, 1) && tcp_wire_ack_diff(c, p->tcp.ack) != 1)
+            return;
+        syn_acked(c, now_ps);
+        c->syn_wanted = false;
+        tcp_established(c, now_ps);
+    }
+    if (!tcp_ack_in(c, now_ps, p, seq, len))
+        return;
+    if (c->fin_sent && c->una == c->nxt)
+        fin_acked(c, now_ps);
+    if (c->state == TCP_CLOSED)
+        return;
+    bool receives = c->state == TCP_ESTABLISHED || c->state == TCP_FIN_WAIT_1 || c->state == TCP_FIN_WAIT_2;
+    uint64_t fin_at = seq + len;
+    if (len && receives)
+        take_payload(c, now_ps, p, seq, len);
+    if (flags & TCP_FIN && receives)
+        c->rcv_fin = fin_at;
+    take_fin(c, now_ps);
+}
+
+void tcp_in_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
+{
+    struct tcp_conn *c = (struct tcp_conn *)ep;
+    c->counters.received_segments++;
+    switch (c->state) {
+    case TCP_CLOSED:   return;
+    case TCP_LISTEN:   in_listen(c, now_ps, p); break;
+    case TCP_SYN_SENT: in_syn_sent(c, now_ps, p); break;
+    default:           in_synchronised(c, now_ps, p); break;
+    }
+    if (c->state != TCP_CLOSED)
+        tcp_timer_settle(c, now_ps);
+}
