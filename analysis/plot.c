@@ -112,7 +112,7 @@ static void script_head(FILE *f, const char *title, const char *xlabel, const ch
             "# Made by rnicsim; change it and run: gnuplot THIS_FILE\n"
             "set encoding utf8\nset datafile separator ','\n"
             "set title \"%s\" noenhanced\nset xlabel \"%s\" noenhanced\nset ylabel \"%s\" noenhanced\n"
-            "set key outside below center horizontal noenhanced samplen 3 width 2\n"
+            "set key outside below center horizontal noenhanced samplen 4 width 2 spacing 1.1\nset xlabel offset 0,0.4\n"
             "set grid xtics ytics mxtics lc rgb '#dddddd' lw 0.6\nset border 3\nset xtics nomirror\nset ytics nomirror\n",
             title, xlabel, ylabel);
 }
@@ -215,7 +215,7 @@ static int plot_distribution(struct plotter *p, double load, bool tail, const ch
     if (script_begin(p, &s, base) != 0)
         return -1;
     script_head(s.f, title, "latency (microseconds)", tail ? "share of messages slower" : "share of messages");
-    fprintf(s.f, "set logscale x\n%s", tail ? "set logscale y\nset format y '10^{%L}'\n" : "set yrange [0:1]\n");
+    fprintf(s.f, "set logscale x\nset format x '%%.12g'\n%s", tail ? "set logscale y\nset format y '10^{%L}'\n" : "set yrange [0:1]\n");
     for (size_t c = 0; c < p->ncurves; c++) {
         const struct curve *v = &p->curves[c];
         size_t n, infinite;
@@ -232,7 +232,8 @@ static int plot_distribution(struct plotter *p, double load, bool tail, const ch
             failed[0] = 0;
             if (infinite)
                 snprintf(failed, sizeof failed, " (%zu not ended well)", infinite);
-            plot_item(&s, v, c, "1:2", "steps", failed, 2);
+            /* Dashes show on one path only, which `steps` is not; with many points the two look alike. */
+            plot_item(&s, v, c, "1:2", n > 200 ? "lines" : "steps", failed, 2);
         }
         free(x);
     }

@@ -249,7 +249,7 @@ static const struct row { const char *label; cell_fn *fn; int arg; } rows[] = {
     { "slowdown mean", cell_slowdown, 0 }, { "  p50", cell_slowdown, 1 }, { "  p90", cell_slowdown, 2 }, { "  p99", cell_slowdown, 3 },
     { "  p99.9", cell_slowdown, 4 }, { "  max", cell_slowdown, 5 },
     { "self slowdown p50", cell_slowdown, 7 }, { "  p99", cell_slowdown, 9 },
-    { "tail that met a timeout", cell_mean, MEAN_TIMER },
+    { "tail that met a timer", cell_mean, MEAN_TIMER },
     { "goodput", cell_mean, MEAN_GOODPUT }, { "message rate", cell_mean, MEAN_RATE }, { "wire efficiency", cell_mean, MEAN_EFFICIENCY },
     { "packets sent again", cell_total, TOTAL_RETX }, { "timeouts", cell_total, TOTAL_TIMEOUTS },
     { "ECN marks", cell_total, TOTAL_MARKS }, { "CNPs", cell_total, TOTAL_CNPS },

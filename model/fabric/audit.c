@@ -33,6 +33,8 @@ void fabric_drop(struct fabric *f, uint32_t node, uint32_t port, struct pkt *p, 
     fabric_pkt_free(f, p);
 }
 
+void fabric_count_waiting(struct fabric *f, int delta) { f->waiting += delta; }
+
 const struct fabric_audit *fabric_audit(const struct fabric *f) { return &f->audit; }
 
 /* One class: sent = delivered + dropped + in flight, in packets and bytes. */
@@ -59,7 +61,7 @@ static bool class_adds_up(const struct fabric_audit *a, unsigned c, uint64_t *fl
 bool fabric_audit_check(const struct fabric *f, char *out, size_t len)
 {
     const struct fabric_audit *a = &f->audit;
-    uint64_t flight = 0, live = sim_packets(f->sim)->in_use - f->pfc_live;
+    uint64_t flight = 0, live = sim_packets(f->sim)->in_use - f->pfc_live - (uint64_t)f->waiting;
     for (unsigned c = 0; c < PORT_PRIOS; c++)
         if (!class_adds_up(a, c, &flight, out, len))
             return false;

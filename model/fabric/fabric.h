@@ -72,6 +72,9 @@ void fabric_pkt_free(struct fabric *f, struct pkt *p);
 /** The books. A host counts a packet sent when it gives it to its port (the port does this in pull), delivered when the
  *  transport takes it; a drop anywhere goes through fabric_drop, which frees the packet. */
 void fabric_count_delivered(struct fabric *f, const struct pkt *p);
+/** A host keeps a packet between its pipeline and its port: delta +1 when it begins to, -1 when the port takes it. Such a packet exists
+ *  but is not sent yet. */
+void fabric_count_waiting(struct fabric *f, int delta);
 void fabric_drop(struct fabric *f, uint32_t node, uint32_t port, struct pkt *p, enum fabric_drop_cause cause);
 const struct fabric_audit *fabric_audit(const struct fabric *f);
 /** Packets in the fabric and in hosts now, by walking nothing: sent - delivered - dropped must equal pool use.

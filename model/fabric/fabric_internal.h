@@ -29,6 +29,7 @@ struct fabric {
     uint8_t  class_map_set;
     uint8_t  class_of[64];       /* DSCP to the audit's priority: the switches' map */
     struct fabric_audit audit;
+    int64_t  waiting;            /* packets in hosts, not yet sent */
     uint64_t pfc_live;           /* PFC frames that exist now */
     uint64_t window_peak_bytes;  /* largest egress queue since fabric_queue_peak_take */
     struct fabric_node *node;

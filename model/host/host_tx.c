@@ -114,6 +114,7 @@ static void arm(struct host *h, struct endpoint *ep, int64_t at_ps)
 static void fifo_add(struct host *h, struct pkt *p, int64_t out_ps)
 {
     p->stamp_ps = out_ps;
+    fabric_count_waiting(h->fabric, 1);
     host_fifo_push(&h->fifo[p->prio], p);
     h->fifo_mask |= (uint8_t)(1u << p->prio);
 }
@@ -320,6 +321,7 @@ void host_tx_kick(struct host *h)
 static struct pkt *fifo_take(struct host *h, unsigned prio)
 {
     struct pkt *p = host_fifo_pop(&h->fifo[prio]);
+    fabric_count_waiting(h->fabric, -1);
     if (!h->fifo[prio].head)
         h->fifo_mask &= (uint8_t)~(1u << prio);
     return p;
