@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERVER_PORT 5001
+/* Kernel sockets: the echo service's port (RFC 862). Its payload is any bytes at all, and dissectors of captures take it for no more. */
+#define TCP_SERVER_PORT 7
+#define IWARP_SERVER_PORT 5001
 #define CLIENT_PORT_FIRST 10000
 #define CLIENT_PORTS 55000
 #define QPS_MAX (1u << 22)
@@ -173,7 +175,7 @@ static int connect_iwarp(struct net *n, struct net_conn *c, uint32_t id, uint16_
     n->waiting++;
     for (int e = 1; e >= 0; e--) { /* the responder listens before the initiator speaks */
         struct iwarp_peer peer = {
-            .addr = { pkt_addr_of_node(at[e]), pkt_addr_of_node(at[!e]), e ? SERVER_PORT : port, e ? port : SERVER_PORT },
+            .addr = { pkt_addr_of_node(at[e]), pkt_addr_of_node(at[!e]), e ? IWARP_SERVER_PORT : port, e ? port : IWARP_SERVER_PORT },
             .prio = (uint8_t)t->params->prio, .dscp = (uint8_t)t->params->dscp, .ttl = TTL,
         };
         int rc = e ? iwarp_qp_accept(c->qp[e], &peer, on_up, c) : iwarp_qp_connect(c->qp[e], &peer, on_up, c);
@@ -194,8 +196,8 @@ static int connect_tcp(struct net *n, struct net_conn *c, uint32_t id, uint16_t 
             return SIM_ERR_NOMEM;
     }
     n->waiting++;
-    int rc = tcp_socket_accept(c->sock[1], pkt_addr_of_node(c->src), port, SERVER_PORT);
-    return rc == SIM_OK ? tcp_socket_connect(c->sock[0], pkt_addr_of_node(c->dst), SERVER_PORT, port) : rc;
+    int rc = tcp_socket_accept(c->sock[1], pkt_addr_of_node(c->src), port, TCP_SERVER_PORT);
+    return rc == SIM_OK ? tcp_socket_connect(c->sock[0], pkt_addr_of_node(c->dst), TCP_SERVER_PORT, port) : rc;
 }
 
 struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, const struct wl_sink *sink, void *sink_ctx)
