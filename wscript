@@ -81,11 +81,11 @@ def configure(conf):
 
 
 def _variant_context(name):
-    class ctx(Build.BuildContext):
+    class variant_build(Build.BuildContext): # waf passes over classes named ctx
         __doc__ = 'builds the variant %s' % name
         cmd = 'build_' + name
         variant = name
-    return ctx
+    return variant_build
 
 
 for _v in VARIANTS:

@@ -235,8 +235,8 @@ static void put_variant(FILE *f, const struct result *r)
         fprintf(f, "      \"xoff_bytes\": %" PRIu64 ", \"headroom_bytes\": %" PRIu64 ", \"least_headroom_left_bytes\": %" PRIu64 ",\n",
                 r->xoff_bytes, r->headroom_bytes, r->least_headroom_bytes);
     put_hosts(f, r);
-    fprintf(f, "      \"measure_ns\": [%" PRId64 ", %" PRId64 "], \"end_ns\": %" PRId64 ", \"packet_hops\": %" PRIu64 ", \"events\": %" PRIu64 ",\n      \"audit\": ",
-            r->measure_from_ps / 1000, r->measure_to_ps / 1000, r->end_ps / 1000, r->packet_hops, r->events);
+    fprintf(f, "      \"measure_ns\": [%" PRId64 ", %" PRId64 "], \"end_ns\": %" PRId64 ", \"faster_than_alone\": %" PRIu64 ", \"packet_hops\": %" PRIu64 ", \"events\": %" PRIu64 ",\n      \"audit\": ",
+            r->measure_from_ps / 1000, r->measure_to_ps / 1000, r->end_ps / 1000, r->faster_than_alone, r->packet_hops, r->events);
     put_string(f, r->audit);
     fprintf(f, ", \"digest\": \"%016" PRIx64 "\"\n    }", r->digest);
 }

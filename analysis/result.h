@@ -51,6 +51,7 @@ struct result {
     bool lossless;
     struct result_host *hosts; size_t nhosts;
     struct result_queue_sample *queue; size_t nqueue;
+    uint64_t faster_than_alone;           /* messages whose self_slowdown is 1 because the calibration was slower (run_ideal.h) */
     uint64_t packet_hops, events;
     double wall_s;                        /* not written to files that must be reproducible */
     char audit[160];                      /* "ok" or what failed */

@@ -236,6 +236,11 @@ static int fill_self(struct classes *k, const struct net *n, const struct scenar
                 c->want_awake |= m->latency_ps < m->self_ideal_ps;
             } else if (m->latency_ps < m->self_ideal_ps) {
                 m->self_ideal_ps = alone_ps(c, c->awake, m->bytes);
+                /* A smaller window can spread a message's packets better than sending all at once, by parts in a thousand. */
+                if (m->latency_ps < m->self_ideal_ps) {
+                    m->self_ideal_ps = m->latency_ps;
+                    r->faster_than_alone++;
+                }
             }
         }
         for (size_t i = 0; pass == 0 && i < k->n; i++) {

@@ -5,7 +5,8 @@
  *  self ideal: the same transport alone on the same topology, warm (connected, window open) and without loss: simulated, message by
  *  message, for each kind of path. Where a run has more than RUN_IDEAL_SIZES sizes on one kind of path, sizes between two
  *  simulated ones take the smaller one's latency and the difference at line rate. A message that found its reader awake can be
- *  faster than one alone that has to wake it: it is measured against the transport alone with a reader that is awake.
+ *  faster than one alone that has to wake it: it is measured against the transport alone with a reader that is awake. What is faster even than that (windows in another
+ *  state) is its own ideal, and counted in faster_than_alone.
  */
 #ifndef RNICSIM_HELPER_RUN_IDEAL_H
 #define RNICSIM_HELPER_RUN_IDEAL_H

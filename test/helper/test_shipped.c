@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Every shipped scenario at its ci size: the same digest in all engines, through bytes and again; the audit holds; no slowdown below 1. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../helper/run.h"
+
+static struct scenario *load(const char *path, const char *const *sets, size_t nsets)
+{
+    char err[1000] = "";
+    struct scenario_options o = { .size = "ci", .sets = sets, .nsets = nsets };
+    struct scenario *sc = scenario_load(path, &o, err, sizeof err);
+    if (!sc)
+        fail_msg("%s", err);
+    return sc;
+}
+
+static uint64_t digest_of(const struct scenario *sc, const struct variant *v, enum run_engine engine, bool through_bytes)
+{
+    char err[300] = "";
+    struct result r;
+    struct run_options o = { .engine = engine, .through_bytes = through_bytes };
+    if (run_variant(sc, v, &o, &r, err, sizeof err) != 0)
+        fail_msg("%s", err);
+    uint64_t d = r.digest;
+    result_fini(&r);
+    return d;
+}
+
+static void check_result(const struct scenario *sc, const struct result *r)
+{
+    if (strcmp(r->audit, "ok") != 0)
+        fail_msg("%s %s: audit: %s", sc->path, r->name, r->audit);
+    assert_true(r->nmessages > 0);
+    if (r->faster_than_alone * 20 > r->nmessages)
+        fail_msg("%s %s: %llu of %zu messages faster than alone", sc->path, r->name, (unsigned long long)r->faster_than_alone, r->nmessages);
+    for (size_t i = 0; i < r->nmessages; i++) {
+        const struct result_message *m = &r->messages[i];
+        if (!sc->expect_failures && m->outcome != RESULT_OK)
+            fail_msg("%s %s: message %zu: %s", sc->path, r->name, i, m->status);
+        if (!m->measured || m->outcome != RESULT_OK)
+            continue;
+        if (m->latency_ps < m->ideal_ps || m->ideal_ps <= 0)
+            fail_msg("%s %s: message %zu of %llu B: %lld ps, ideal %lld", sc->path, r->name, i, (unsigned long long)m->bytes, (long long)m->latency_ps, (long long)m->ideal_ps);
+        if (m->latency_ps < m->self_ideal_ps || m->self_ideal_ps <= 0)
+            fail_msg("%s %s: message %zu of %llu B: %lld ps, alone %lld", sc->path, r->name, i, (unsigned long long)m->bytes, (long long)m->latency_ps, (long long)m->self_ideal_ps);
+    }
+}
+
+static void check_scenario(const char *path)
+{
+    char err[300];
+    /* The slowdown's calibration runs do not touch the digest; once is enough. */
+    static const char *const off[] = { "measure.self-slowdown=off" };
+    struct scenario *sc = load(path, NULL, 0), *bare = load(path, off, 1);
+    bool ns3 = run_engine_available(RUN_NS3, err, sizeof err);
+    for (size_t i = 0; i < sc->nvariants; i++) {
+        struct result r;
+        struct run_options o = { .engine = RUN_NATIVE };
+        if (run_variant(sc, &sc->variants[i], &o, &r, err, sizeof err) != 0)
+            fail_msg("%s: %s", path, err);
+        check_result(sc, &r);
+        const struct { const char *what; enum run_engine engine; bool bytes; } again[] = {
+            { "natively again", RUN_NATIVE, false }, { "through bytes", RUN_NATIVE, true }, { "in ns-3", RUN_NS3, false }, { "in stock ns-3", RUN_NS3_STOCK, false } };
+        for (size_t k = 0; k < (ns3 ? 4u : 2u); k++)
+            if (digest_of(bare, &bare->variants[i], again[k].engine, again[k].bytes) != r.digest)
+                fail_msg("%s %s: another digest %s", path, r.name, again[k].what);
+        result_fini(&r);
+    }
+    scenario_free(sc);
+    scenario_free(bare);
+}
+
+static void routed_vs_lossless(void **state) { (void)state; check_scenario("scenarios/routed-vs-lossless.xml"); }
+static void ping_pong(void **state) { (void)state; check_scenario("scenarios/ping-pong.xml"); }
+static void incast(void **state) { (void)state; check_scenario("scenarios/incast.xml"); }
+static void load_sweep(void **state) { (void)state; check_scenario("scenarios/load-sweep.xml"); }
+
+static void self_slowdown_is_exactly_one_alone(void **state)
+{
+    (void)state;
+    char err[300];
+    /* Kernel TCP's first messages find a small window: warm means that it has opened. */
+    static const char *const warm = "measure.warmup=1ms";
+    static const char *const sizes[] = { "workload.ping-pong.size=1B", "workload.ping-pong.size=1500B", "workload.ping-pong.size=64KiB" };
+    for (size_t k = 0; k < 3; k++) {
+        const char *const sets[] = { sizes[k], warm, "ping-pong.rounds=400" };
+        struct scenario *sc = load("scenarios/ping-pong.xml", sets, 3);
+        for (size_t i = 0; i < sc->nvariants; i++) {
+            struct result r;
+            struct run_options o = { .engine = RUN_NATIVE };
+            assert_int_equal(run_variant(sc, &sc->variants[i], &o, &r, err, sizeof err), 0);
+            size_t n = 0;
+            for (size_t m = 0; m < r.nmessages; m++) {
+                if (!r.messages[m].measured)
+                    continue;
+                n++;
+                if (r.messages[m].latency_ps != r.messages[m].self_ideal_ps)
+                    fail_msg("%s, %s: %lld ps, alone %lld ps", r.name, sizes[k], (long long)r.messages[m].latency_ps, (long long)r.messages[m].self_ideal_ps);
+            }
+            assert_true(n > 50);
+            result_fini(&r);
+        }
+        scenario_free(sc);
+    }
+}
+
+/* RoCE beats iWARP beats kernel TCP unloaded; go-back-N without PFC is the one that collapses under loss. */
+static void known_orders(void **state)
+{
+    (void)state;
+    char err[300];
+    double p50[3] = { 0 };
+    struct scenario *sc = load("scenarios/ping-pong.xml", NULL, 0);
+    for (size_t i = 0; i < sc->nvariants; i++) {
+        struct result r;
+        struct result_stats s;
+        struct run_options o = { .engine = RUN_NATIVE };
+        assert_int_equal(run_variant(sc, &sc->variants[i], &o, &r, err, sizeof err), 0);
+        result_metric_stats(&r, RESULT_LATENCY_NS, &s);
+        p50[sc->transports[sc->variants[i].transport].kind] = s.p50;
+        result_fini(&r);
+    }
+    scenario_free(sc);
+    assert_true(p50[SCENARIO_ROCE] < p50[SCENARIO_IWARP]);
+    assert_true(p50[SCENARIO_IWARP] < p50[SCENARIO_TCP]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep),
+        cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
