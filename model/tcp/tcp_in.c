@@ -214,9 +214,23 @@ static void take_fin(struct tcp_conn *c, int64_t now_ps)
 
 /* --- a segment in a synchronised state --- */
 
-static bool paws_refuses(const struct tcp_conn *c, const struct pkt *p)
+/* RFC 7323 5.3; what was heard half the clock's circle ago (5.5) refuses nothing. */
+static bool paws_refuses(const struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
 {
-    return c->ts_ok && p->tcp.opt & TCP_OPT_TS && !(p->tcp.flags & TCP_RST) && (int32_t)(p->tcp.ts_val - c->ts_recent) < 0;
+    return c->ts_ok && p->tcp.opt & TCP_OPT_TS && !(p->tcp.flags & TCP_RST) && (int32_t)(p->tcp.ts_val - c->ts_recent) < 0 &&
+           (now_ps - c->ts_recent_ps) / c->params->timestamp_tick_ps < INT32_MAX;
+}
+
+/* An answer to what is not acceptable. Answers to bare acknowledgements are at most two a second, as Linux's, or two ends that disagree
+ * would answer each other for ever; a window probe (one below the window) is always answered. */
+static void answer(struct tcp_conn *c, int64_t now_ps, int64_t d, uint64_t units)
+{
+    if (units == 0 && d != -1) {
+        if (c->answered_ps && now_ps - c->answered_ps < SIM_PS_PER_S / 2)
+            return;
+        c->answered_ps = now_ps;
+    }
+    c->ack_now = true;
 }
 
 /* RFC 9293 3.10.7.4, first check. d: distance of the segment's first byte from rcv_nxt. */
@@ -228,15 +242,15 @@ static bool acceptable(const struct tcp_conn *c, int64_t d, uint64_t units)
     return d + (int64_t)units > 0 && (d <= 0 || d < window) && (window > 0 || d == 0);
 }
 
-static void refuse(struct tcp_conn *c, int64_t now_ps, int64_t d, uint32_t len)
+static void refuse(struct tcp_conn *c, int64_t now_ps, int64_t d, uint32_t len, bool fin)
 {
     if (len && d + (int64_t)len <= 0) {
         c->counters.duplicates_in++;
         if (c->params->dsack && d + (int64_t)c->rcv_nxt > 0)
             c->dsack = (struct tcp_range){ c->rcv_nxt + (uint64_t)d, c->rcv_nxt + (uint64_t)d + len };
     }
-    c->ack_now = true;
-    if (c->state == TCP_TIME_WAIT)
+    answer(c, now_ps, d, len + fin);
+    if (c->state == TCP_TIME_WAIT && fin)
         start_time_wait(c, now_ps);
 }
 
@@ -257,14 +271,14 @@ static void in_synchronised(struct tcp_conn *c, int64_t now_ps, struct pkt *p)
             c->ack_now = true;                   /* RFC 5961: a challenge */
         return;
     }
-    if (paws_refuses(c, p)) {
+    if (paws_refuses(c, now_ps, p)) {
         c->counters.paws_drops++;
-        c->ack_now = true;
+        answer(c, now_ps, d, len + (flags & TCP_FIN));
         return;
     }
     if (!acceptable(c, d, len + (flags & TCP_FIN))) {
         if (!(flags & TCP_RST))
-            refuse(c, now_ps, d, len);
+            refuse(c, now_ps, d, len, flags & TCP_FIN);
         return;
     }
     if (flags & TCP_RST) {
@@ -275,8 +289,10 @@ static void in_synchronised(struct tcp_conn *c, int64_t now_ps, struct pkt *p)
         return;
     }
     uint64_t seq = c->rcv_nxt + (uint64_t)d;
-    if (c->ts_ok && p->tcp.opt & TCP_OPT_TS && seq <= c->last_ack_sent)
+    if (c->ts_ok && p->tcp.opt & TCP_OPT_TS && seq <= c->last_ack_sent) {
         c->ts_recent = p->tcp.ts_val;            /* RFC 7323 4.3 */
+        c->ts_recent_ps = now_ps;
+    }
     if (!(flags & TCP_ACK))
         return;
     if (c->state == TCP_SYN_RECEIVED) {

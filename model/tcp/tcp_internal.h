@@ -74,7 +74,7 @@ struct tcp_conn {
     uint64_t prior_ack;
     struct tcp_range dsack;      /* to be reported, from == to: none */
     uint32_t ts_base, ts_recent;
-    int64_t ts_recent_ps;
+    int64_t ts_recent_ps, answered_ps; /* answered_ps: last answer to an unacceptable segment without payload */
     struct tcp_counters counters;
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* pcap files and all that dissects them: the file goes to a memory file, the text to nowhere. */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>

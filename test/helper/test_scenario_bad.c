@@ -138,7 +138,7 @@ static void each_is_refused(void **state)
 static void the_good_one_is_taken(void **state)
 {
     (void)state;
-    struct parts p = { NULL };
+    struct parts p = { 0 };
     char err[4096], *xml = document(&p);
     struct scenario *sc = scenario_load_memory(xml, strlen(xml), "t.xml", NULL, err, sizeof err);
     if (!sc)
@@ -172,7 +172,7 @@ static void another_root_is_refused(void **state)
 static void truncated_anywhere_is_refused(void **state)
 {
     (void)state;
-    struct parts p = { NULL };
+    struct parts p = { 0 };
     char err[512], *xml = document(&p);
     size_t end = (size_t)(strstr(xml, "</scenario>") - xml) + strlen("</scenario>");
     for (size_t n = 0; n < end; n++)

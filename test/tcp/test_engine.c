@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Two ends of the TCP engine in virtual time, with scripted and random losses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../model/cc/cc.h"
+#include "../../model/sim/rng.h"
+#include "../../model/tcp/tcp.h"
+
+#define US SIM_PS_PER_US
+#define MS SIM_PS_PER_MS
+#define SEED 99
+#define FLIGHT_MAX 8192
+
+struct end {
+    struct tcp_conn *c;
+    struct pair *pair;
+    uint64_t got;                /* stream bytes received in order */
+    int64_t got_ps;              /* when the last came */
+    uint64_t acked;
+    int64_t acked_ps;
+    bool lazy;                   /* does not consume */
+    enum tcp_state told;
+    int error;
+};
+
+struct flying { int64_t at_ps; uint64_t order; int to; struct pkt p; };
+
+struct pair {
+    struct end e[2];
+    int64_t now, delay_ps, jitter_ps;
+    int64_t gap_ps, free_ps[2];            /* time a packet takes to leave; 0: all at once */
+    struct flying *air;
+    size_t n;
+    uint64_t order;
+    struct sim_rng rng;
+    double loss, dup;
+    uint64_t data_sent, data_packets, drop_every, resent;
+    const uint64_t *drops; size_t ndrops;  /* indices of data packets of end 0 (retransmissions count on) to lose */
+};
+
+static uint32_t fill(void *user, uint64_t off, uint32_t len, struct pkt *p)
+{
+    (void)user;
+    assert_true(pkt_add_pattern(p, len, SEED, off));
+    return len;
+}
+
+static void deliver(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len)
+{
+    struct end *e = user;
+    uint8_t bytes[65536];
+    assert_int_equal(off, e->got);
+    pkt_payload_read(p, from, len, bytes);
+    for (uint32_t i = 0; i < len; i += len > 64 ? 31 : 1)
+        assert_int_equal(bytes[i], pkt_pattern_byte(SEED, off + i));
+    e->got += len;
+    e->got_ps = now_ps;
+    if (!e->lazy)
+        tcp_consumed(e->c, now_ps, e->got);
+}
+
+static void acked(void *user, int64_t now_ps, uint64_t off)
+{
+    struct end *e = user;
+    e->acked = off;
+    e->acked_ps = now_ps;
+}
+
+static void moved(void *user, int64_t now_ps, enum tcp_state state, int error)
+{
+    struct end *e = user;
+    (void)now_ps;
+    e->told = state;
+    e->error = error;
+}
+
+static const struct tcp_user_ops ops = { .fill = fill, .deliver = deliver, .acked = acked, .state = moved };
+
+static struct pair *pair_new(const struct tcp_params *a, const struct tcp_params *b, int64_t delay_ps, uint32_t isn)
+{
+    struct pair *w = calloc(1, sizeof *w);
+    const struct tcp_params *par[2] = { a, b };
+    w->delay_ps = delay_ps;
+    w->air = malloc(FLIGHT_MAX * sizeof *w->air);
+    for (int i = 0; i < 2; i++) {
+        struct tcp_addr addr = { pkt_addr_of_node((uint32_t)i), pkt_addr_of_node((uint32_t)!i), i ? 7 : 10000, i ? 10000 : 7 };
+        w->e[i].c = tcp_new(par[i], cc_find("reno"), NULL, &addr, (uint32_t)i, 1, INT64_C(100000000000));
+        w->e[i].pair = w;
+        tcp_set_user(w->e[i].c, &ops, &w->e[i]);
+        if (isn)
+            tcp_set_isn(w->e[i].c, isn);
+    }
+    assert_int_equal(tcp_accept(w->e[1].c, 0), SIM_OK);
+    assert_int_equal(tcp_connect(w->e[0].c, 0), SIM_OK);
+    return w;
+}
+
+static void pair_free(struct pair *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        pkt_release_payload(&w->air[i].p);
+    tcp_free(w->e[0].c);
+    tcp_free(w->e[1].c);
+    free(w->air);
+    free(w);
+}
+
+static bool lost(struct pair *w, int from, const struct pkt *p)
+{
+    if (from == 0 && p->payload_len) {
+        uint64_t k = w->data_packets++;
+        w->resent += (p->flags & PKT_F_RETX) != 0;
+        for (size_t i = 0; i < w->ndrops; i++)
+            if (w->drops[i] == k)
+                return true;
+        if (w->drop_every && !(p->flags & PKT_F_RETX) && ++w->data_sent % w->drop_every == 0)
+            return true;
+    }
+    return w->loss > 0 && sim_rng_unit(&w->rng) < w->loss;
+}
+
+static void launch(struct pair *w, int to, const struct pkt *p)
+{
+    assert_true(w->n < FLIGHT_MAX);
+    struct flying *f = &w->air[w->n++];
+    f->at_ps = w->now + w->delay_ps + (w->jitter_ps ? (int64_t)sim_rng_below(&w->rng, (uint32_t)(w->jitter_ps / 1000)) * 1000 : 0);
+    f->order = w->order++;
+    f->to = to;
+    memset(&f->p, 0, sizeof f->p);
+    pkt_copy(&f->p, p);
+}
+
+static void let_speak(struct pair *w)
+{
+    for (int i = 0; i < 2; i++) {
+        struct endpoint *ep = tcp_endpoint(w->e[i].c);
+        while (ep->ops->ready_ps(ep) <= w->now && w->free_ps[i] <= w->now) {
+            struct pkt p;
+            memset(&p, 0, sizeof p);
+            if (!ep->ops->tx(ep, w->now, &p))
+                break;
+            w->free_ps[i] = w->now + w->gap_ps;
+            if (!lost(w, i, &p)) {
+                launch(w, !i, &p);
+                if (w->dup > 0 && sim_rng_unit(&w->rng) < w->dup)
+                    launch(w, !i, &p);
+            }
+            pkt_release_payload(&p);
+        }
+    }
+}
+
+/* Run until then, or until nothing more will happen. */
+static void run(struct pair *w, int64_t until_ps)
+{
+    for (;;) {
+        let_speak(w);
+        size_t best = SIZE_MAX;
+        int64_t next = SIM_NEVER_PS;
+        for (size_t i = 0; i < w->n; i++)
+            if (w->air[i].at_ps < next || (w->air[i].at_ps == next && best != SIZE_MAX && w->air[i].order < w->air[best].order)) {
+                next = w->air[i].at_ps;
+                best = i;
+            }
+        for (int i = 0; i < 2; i++) {
+            struct endpoint *ep = tcp_endpoint(w->e[i].c);
+            int64_t t = ep->ops->next_wake_ps(ep), r = ep->ops->ready_ps(ep);
+            r = r < w->free_ps[i] ? w->free_ps[i] : r;
+            t = r > w->now && r < t ? r : t;
+            if (t < next) {
+                next = t;
+                best = SIZE_MAX;
+            }
+        }
+        if (next == SIM_NEVER_PS || next > until_ps)
+            break;
+        w->now = next > w->now ? next : w->now;
+        if (best != SIZE_MAX) {
+            struct flying f = w->air[best];
+            w->air[best] = w->air[--w->n];
+            struct endpoint *ep = tcp_endpoint(w->e[f.to].c);
+            ep->ops->rx(ep, w->now, &f.p);
+            pkt_release_payload(&f.p);
+        } else {
+            for (int i = 0; i < 2; i++) {
+                struct endpoint *ep = tcp_endpoint(w->e[i].c);
+                if (ep->ops->next_wake_ps(ep) <= w->now)
+                    ep->ops->wake(ep, w->now);
+            }
+        }
+    }
+    if (until_ps != SIM_NEVER_PS && until_ps > w->now)
+        w->now = until_ps;
+}
+
+static struct tcp_params defaults(void)
+{
+    struct tcp_params p;
+    param_defaults(&tcp_params_table, &p);
+    return p;
+}
+
+static void open_up(struct pair *w)
+{
+    run(w, w->now + 10 * MS);
+    assert_int_equal(tcp_state(w->e[0].c), TCP_ESTABLISHED);
+    assert_int_equal(tcp_state(w->e[1].c), TCP_ESTABLISHED);
+}
+
+static void send_to(struct pair *w, uint64_t end) { tcp_stream_end(w->e[0].c, w->now, end); }
+
+static void clean_transfer_and_close(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    open_up(w);
+    assert_int_equal(tcp_emss(w->e[0].c), 1448);           /* 1460 less 12 of timestamps */
+    send_to(w, 3000000);
+    run(w, w->now + 100 * MS);
+    assert_int_equal(w->e[1].got, 3000000);
+    assert_int_equal(w->e[0].acked, 3000000);
+    assert_int_equal(w->resent, 0);
+    tcp_close(w->e[0].c, w->now);
+    run(w, w->now + 10 * MS);
+    assert_int_equal(tcp_state(w->e[1].c), TCP_CLOSE_WAIT);
+    assert_int_equal(tcp_state(w->e[0].c), TCP_FIN_WAIT_2);
+    tcp_close(w->e[1].c, w->now);
+    run(w, w->now + 10 * MS);
+    assert_int_equal(tcp_state(w->e[1].c), TCP_CLOSED);
+    assert_int_equal(tcp_state(w->e[0].c), TCP_TIME_WAIT);
+    run(w, w->now + 70 * SIM_PS_PER_S);
+    assert_int_equal(tcp_state(w->e[0].c), TCP_CLOSED);
+    assert_int_equal(w->e[0].error, 0);
+    pair_free(w);
+}
+
+static void simultaneous_close(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    open_up(w);
+    tcp_close(w->e[0].c, w->now);
+    tcp_close(w->e[1].c, w->now);
+    run(w, w->now + MS);
+    assert_int_equal(tcp_state(w->e[0].c), TCP_TIME_WAIT);
+    assert_int_equal(tcp_state(w->e[1].c), TCP_TIME_WAIT);
+    pair_free(w);
+}
+
+static void lost_syn_is_sent_again(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    w->loss = 1;
+    sim_rng_init(&w->rng, 1, 0, SIM_RNG_TEST);
+    run(w, MS);
+    w->loss = 0;
+    run(w, SIM_PS_PER_S - 1);
+    assert_int_equal(tcp_state(w->e[0].c), TCP_SYN_SENT);
+    run(w, SIM_PS_PER_S + MS);                              /* RFC 6298 2.1: 1 s */
+    assert_int_equal(tcp_state(w->e[0].c), TCP_ESTABLISHED);
+    pair_free(w);
+}
+
+/* truth.md section 4, item 33; RFC 6298 5.3. */
+static void last_of_ten_lost_without_probe(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    p.tlp = 0;
+    p.delayed_ack_count = 1;
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    static const uint64_t drop[] = { 9 };
+    int64_t rtt = 20 * US;
+    open_up(w);
+    w->drops = drop;
+    w->ndrops = 1;
+    int64_t from = w->now;
+    send_to(w, 10 * 1448);
+    run(w, w->now + 100 * MS);
+    assert_int_equal(w->e[1].got, 14480);
+    assert_int_equal(w->e[0].acked_ps - from, p.rto_min_ps + 2 * rtt);
+    assert_int_equal(w->e[1].got_ps - from, p.rto_min_ps + rtt + rtt / 2);
+    assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 1);
+    pair_free(w);
+}
+
+/* RFC 8985 7: the probe finds the loss of the tail in about two round trips. */
+static void tail_loss_probe(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    p.delayed_ack_count = 1;
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    static const uint64_t drop[] = { 9 };
+    open_up(w);
+    w->drops = drop;
+    w->ndrops = 1;
+    int64_t from = w->now;
+    send_to(w, 10 * 1448);
+    run(w, w->now + 100 * MS);
+    assert_int_equal(w->e[1].got, 14480);
+    assert_true(w->e[0].acked_ps - from < 2 * MS);
+    assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 0);
+    assert_int_equal(tcp_counters(w->e[0].c)->tlp_probes, 1);
+    pair_free(w);
+}
+
+/* truth.md section 4, item 31; RFC 6298 5.5 and section 3. */
+static void timeout_is_recomputed_after_two(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    p.tlp = 0;
+    p.timestamps = 0;
+    p.delayed_ack_count = 1;
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    static const uint64_t drop[] = { 0, 1 };
+    open_up(w);
+    w->drops = drop;
+    w->ndrops = 2;
+    int64_t rto = tcp_rto_ps(w->e[0].c);
+    send_to(w, 100);
+    run(w, w->now + 14 * MS);                               /* 5 and 10 ms after */
+    assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 1);
+    run(w, w->now + 5 * MS);
+    assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 2);
+    assert_int_equal(w->e[1].got, 100);
+    assert_int_equal(tcp_rto_ps(w->e[0].c), 4 * rto);       /* Karn: the answer to a resent segment is no sample */
+    send_to(w, 200);
+    run(w, w->now + MS);
+    assert_int_equal(tcp_rto_ps(w->e[0].c), rto);
+    pair_free(w);
+}
+
+/* truth.md section 4, item 32. */
+static void fin_during_recovery(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    static const uint64_t drop[] = { 2, 3 };
+    open_up(w);
+    w->drops = drop;
+    w->ndrops = 2;
+    send_to(w, 20 * 1448);
+    run(w, w->now + 25 * US);
+    tcp_close(w->e[0].c, w->now);
+    tcp_close(w->e[1].c, w->now);
+    run(w, w->now + 100 * MS);
+    assert_int_equal(w->e[1].got, 20 * 1448);
+    assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 0);
+    for (int i = 0; i < 2; i++)
+        assert_true(tcp_state(w->e[i].c) == TCP_TIME_WAIT || tcp_state(w->e[i].c) == TCP_CLOSED);
+    pair_free(w);
+}
+
+/* RFC 5681 3.2, RFC 6675, RFC 6582: one loss in a window costs one retransmission and no timeout. */
+static void fast_retransmit(void **state)
+{
+    (void)state;
+    static const struct { int sack, rack, ts; } t[] = { { 1, 1, 1 }, { 1, 0, 1 }, { 0, 0, 1 }, { 0, 0, 0 }, { 1, 1, 0 } };
+    static const uint64_t drop[] = { 30 };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        struct tcp_params p = defaults();
+        p.sack = t[i].sack;
+        p.rack = t[i].rack;
+        p.timestamps = t[i].ts;
+        struct pair *w = pair_new(&p, &p, 10 * US, 0);
+        open_up(w);
+        w->gap_ps = 123000;                                 /* RACK tells by time: packets of one instant look reordered */
+        w->drops = drop;
+        w->ndrops = 1;
+        send_to(w, 200 * 1448);
+        run(w, w->now + 100 * MS);
+        assert_int_equal(w->e[1].got, 200 * 1448);
+        if (w->resent != 1 || tcp_counters(w->e[0].c)->timeouts)
+            fail_msg("case %zu: %llu sent again, %llu timeouts", i, (unsigned long long)w->resent, (unsigned long long)tcp_counters(w->e[0].c)->timeouts);
+        pair_free(w);
+    }
+}
+
+static void sequence_numbers_wrap(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    static const uint64_t drop[] = { 3, 40, 41 };
+    struct pair *w = pair_new(&p, &p, 10 * US, 0xffffff00u);
+    open_up(w);
+    w->drops = drop;
+    w->ndrops = 3;
+    send_to(w, 400000);
+    run(w, w->now + 100 * MS);
+    assert_int_equal(w->e[1].got, 400000);
+    assert_int_equal(w->e[0].acked, 400000);
+    pair_free(w);
+}
+
+/* RFC 9293 3.8.6.3: an acknowledgement for each second segment; item 29's kind. */
+static void delayed_acknowledgements(void **state)
+{
+    (void)state;
+    static const int64_t count[] = { 1, 2, 4 };
+    for (size_t i = 0; i < 3; i++) {
+        struct tcp_params p = defaults();
+        p.delayed_ack_count = count[i];
+        p.initial_window_count = 100;
+        struct pair *w = pair_new(&p, &p, 10 * US, 0);
+        open_up(w);
+        uint64_t before = tcp_counters(w->e[1].c)->acks_sent;
+        send_to(w, 100 * 1448);
+        run(w, w->now + MS / 2);
+        /* One more may tell of the window, which opens beyond the SYN's 64 KiB. */
+        uint64_t acks = tcp_counters(w->e[1].c)->acks_sent - before, want = (uint64_t)(100 / count[i]);
+        assert_true(acks == want || acks == want + 1);
+        pair_free(w);
+    }
+}
+
+/* RFC 9293 3.8.6.1: a closed window is probed, and opens again. */
+static void zero_window(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults(), small = defaults();
+    small.receive_buffer_bytes = 20000;
+    struct pair *w = pair_new(&p, &small, 10 * US, 0);
+    open_up(w);
+    w->e[1].lazy = true;
+    send_to(w, 100000);
+    run(w, w->now + 200 * MS);
+    assert_true(w->e[1].got <= 20000 && w->e[1].got > 15000);
+    assert_true(tcp_counters(w->e[0].c)->window_probes > 0);
+    w->e[1].lazy = false;
+    tcp_consumed(w->e[1].c, w->now, w->e[1].got);
+    run(w, w->now + 2 * SIM_PS_PER_S);
+    assert_int_equal(w->e[1].got, 100000);
+    pair_free(w);
+}
+
+static void reset_tells_the_user(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    open_up(w);
+    tcp_abort(w->e[0].c, w->now);
+    run(w, w->now + MS);
+    assert_int_equal(tcp_state(w->e[1].c), TCP_CLOSED);
+    assert_true(w->e[1].error != 0);
+    pair_free(w);
+}
+
+static void reassembly_limit_drops_and_recovers(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    p.reassembly_limit_bytes = 5 * 1448;
+    static const uint64_t drop[] = { 20 };
+    struct pair *w = pair_new(&p, &p, 10 * US, 0);
+    open_up(w);
+    w->drops = drop;
+    w->ndrops = 1;
+    send_to(w, 100 * 1448);
+    run(w, w->now + SIM_PS_PER_S);
+    assert_int_equal(w->e[1].got, 100 * 1448);
+    assert_true(tcp_counters(w->e[1].c)->reassembly_drops > 0);
+    pair_free(w);
+}
+
+/* Whatever the wire does: each byte once, in order. */
+static void random_wires(void **state)
+{
+    (void)state;
+    int runs = getenv("RNICSIM_TEST_LONG") ? 3000 : 300;
+    for (int k = 0; k < runs; k++) {
+        struct tcp_params p = defaults();
+        struct sim_rng r;
+        sim_rng_init(&r, 5, (uint64_t)k, SIM_RNG_TEST);
+        p.sack = sim_rng_below(&r, 4) > 0;
+        p.rack = sim_rng_below(&r, 2);
+        p.tlp = sim_rng_below(&r, 2);
+        p.timestamps = sim_rng_below(&r, 2);
+        p.delayed_ack_count = 1 + sim_rng_below(&r, 3);
+        p.limited_transmit = sim_rng_below(&r, 2);
+        p.receive_buffer_bytes = 10000 + sim_rng_below(&r, 200000);
+        struct pair *w = pair_new(&p, &p, 10 * US, sim_rng_u32(&r));
+        w->rng = r;
+        open_up(w);
+        w->loss = 0.002 * sim_rng_below(&w->rng, 50);
+        w->dup = 0.002 * sim_rng_below(&w->rng, 20);
+        w->jitter_ps = sim_rng_below(&w->rng, 3) * 20 * US;
+        uint64_t bytes = 1 + sim_rng_below(&w->rng, 200000);
+        send_to(w, bytes);
+        run(w, w->now + 3000 * SIM_PS_PER_S);
+        if (w->e[1].got != bytes || w->e[0].acked != bytes)
+            fail_msg("run %d: %llu of %llu bytes came, %llu acknowledged; state %d error %d", k, (unsigned long long)w->e[1].got, (unsigned long long)bytes,
+                     (unsigned long long)w->e[0].acked, tcp_state(w->e[0].c), w->e[0].error);
+        w->loss = w->dup = 0;
+        tcp_close(w->e[0].c, w->now);
+        tcp_close(w->e[1].c, w->now);
+        run(w, w->now + 200 * SIM_PS_PER_S);
+        assert_int_equal(tcp_state(w->e[0].c), TCP_CLOSED);
+        assert_int_equal(tcp_state(w->e[1].c), TCP_CLOSED);
+        pair_free(w);
+    }
+}
+
+/* Mathis et al. 1997: periodic loss, no delayed ACKs: 1.22 / sqrt(p) packets a round trip. */
+static void mathis_periodic_loss(void **state)
+{
+    (void)state;
+    struct tcp_params p = defaults();
+    p.delayed_ack_count = 1;
+    p.rto_min_ps = 200 * MS;
+    struct pair *w = pair_new(&p, &p, 5 * MS, 0);
+    run(w, 100 * MS);
+    w->drop_every = 4000;
+    send_to(w, UINT64_C(100000000) * 1448);
+    run(w, w->now + 5 * SIM_PS_PER_S);                      /* slow start is over */
+    uint64_t from = w->e[1].got;
+    run(w, w->now + 60 * SIM_PS_PER_S);
+    double packets = (double)(w->e[1].got - from) / 1448 / 6000, law = 1.2247 * sqrt(4000.0);
+    if (fabs(packets / law - 1) > 0.05)
+        fail_msg("%.2f packets a round trip, the law says %.2f", packets, law);
+    assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 0);
+    pair_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clean_transfer_and_close), cmocka_unit_test(simultaneous_close), cmocka_unit_test(lost_syn_is_sent_again),
+        cmocka_unit_test(last_of_ten_lost_without_probe), cmocka_unit_test(tail_loss_probe), cmocka_unit_test(timeout_is_recomputed_after_two),
+        cmocka_unit_test(fin_during_recovery), cmocka_unit_test(fast_retransmit), cmocka_unit_test(sequence_numbers_wrap),
+        cmocka_unit_test(delayed_acknowledgements), cmocka_unit_test(zero_window), cmocka_unit_test(reset_tells_the_user),
+        cmocka_unit_test(reassembly_limit_drops_and_recovers), cmocka_unit_test(random_wires), cmocka_unit_test(mathis_periodic_loss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
