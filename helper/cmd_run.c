@@ -12,6 +12,26 @@
 
 #define ERR_LEN 8192
 
+/* What only building the network tells, such as headroom that the buffer cannot hold, at the fabric that asks for it. */
+static bool check_networks(const struct scenario *sc)
+{
+    char err[ERR_LEN];
+    if (run_check(sc, err, sizeof err) == SIM_OK)
+        return true;
+    for (size_t i = 0; i < sc->nvariants; i++) {
+        struct scenario one = *sc;
+        one.variants = &sc->variants[i];
+        one.nvariants = 1;
+        const struct scenario_fabric *f = &sc->fabrics[sc->variants[i].fabric];
+        if (run_check(&one, err, sizeof err) != SIM_OK) {
+            fprintf(stderr, "%s:%d: fabric \"%s\": %s\n", f->file, f->line, f->name, err);
+            return false;
+        }
+    }
+    fprintf(stderr, "%s: %s\n", sc->path, err);
+    return false;
+}
+
 static struct scenario *load(const struct cli *c)
 {
     char err[ERR_LEN];
@@ -21,8 +41,7 @@ static struct scenario *load(const struct cli *c)
         fprintf(stderr, "%s\n", err);
         return NULL;
     }
-    if (run_check(sc, err, sizeof err) != SIM_OK) {
-        fprintf(stderr, "%s: %s\n", c->args[0], err);
+    if (!check_networks(sc)) {
         scenario_free(sc);
         return NULL;
     }

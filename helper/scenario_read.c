@@ -117,6 +117,8 @@ static void collect_nodes(struct reader *r, const xmlNode *top, const char *what
             if (strcmp(list->names[i], name) == 0)
                 scenario_xml_error(r->x, c, "name", "a second node \"%s\"", name);
         list->names = scenario_memory_grow(r->m, list->names, list->n, sizeof *list->names);
+        list->nodes = scenario_memory_grow(r->m, list->nodes, list->n, sizeof *list->nodes);
+        list->nodes[list->n] = c;
         list->names[list->n++] = name;
     }
 }
@@ -139,6 +141,26 @@ static uint32_t find_node(struct reader *r, const xmlNode *link, const char *end
     else
         scenario_xml_error(r->x, link, end, "<link> %s: no node is called \"%s\"", end, name);
     return 0;
+}
+
+/* Every host from the first one, without passing through a host: only switches forward. */
+static void check_reach(struct reader *r, const struct topology_list *t, const struct node_list *nodes)
+{
+    bool *seen = scenario_memory_get(r->m, nodes->n, sizeof *seen), grown = true;
+    seen[0] = true;
+    while (grown) {
+        grown = false;
+        for (size_t i = 0; i < t->nlinks; i++) {
+            uint32_t a = t->links[i].a, b = t->links[i].b;
+            bool a_gives = seen[a] && (a == 0 || a >= t->nhosts), b_gives = seen[b] && (b == 0 || b >= t->nhosts);
+            if ((a_gives && !seen[b]) || (b_gives && !seen[a]))
+                seen[a] = seen[b] = grown = true;
+        }
+    }
+    for (uint32_t i = 1; i < t->nhosts; i++)
+        if (!seen[i])
+            scenario_xml_error(r->x, nodes->nodes[i], NULL, "host \"%s\" cannot be reached from host \"%s\": no links and switches join them",
+                               nodes->names[i], nodes->names[0]);
 }
 
 static void read_explicit(struct reader *r, const xmlNode *n)
@@ -165,6 +187,8 @@ static void read_explicit(struct reader *r, const xmlNode *n)
     list->links = links;
     if (!list->nhosts)
         scenario_xml_error(r->x, n, NULL, "an explicit topology needs <host> elements");
+    else if (!r->x->errors->count)
+        check_reach(r, list, &nodes);
     r->sc->topology.list = list;
     r->sc->topology.node_names = nodes.names;
 }

@@ -238,6 +238,26 @@ static void exit_statuses(void **state)
     assert_true(said("nearest: roce.mtu"));
 }
 
+/* Headroom larger than the buffer: refused with the bytes short, at the fabric's line. */
+static void impossible_buffers_are_refused(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s", in_dir("s.xml"));
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("<scenario name=\"s\"><topology kind=\"star\" hosts=\"32\"/>\n<fabric name=\"f\">"
+          "<switch pfc=\"on\" buffer=\"1MiB\" headroom=\"33000B\" reserved=\"4096B\"/></fabric>\n"
+          "<transport name=\"t\" kind=\"roce\" dscp=\"26\" prio=\"3\"/><workload kind=\"poisson\"/></scenario>", f);
+    fclose(f);
+    assert_int_equal(command("/dev/null", ARGS("check", path)), 2);
+    assert_true(said("s.xml:2: fabric \"f\": "));
+    assert_true(said("138,496 B short"));
+    assert_int_equal(command("/dev/null", ARGS("run", path, "--out", in_dir("out"))), 2);
+    assert_false(there("out"));
+    assert_int_equal(command("/dev/null", ARGS("check", path, "--set", "f.buffer=4MiB")), 0);
+}
+
 static void a_full_standard_output_is_no_success(void **state)
 {
     (void)state;
@@ -253,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unwritable_place_is_told_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_nothing_half_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(exit_statuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(impossible_buffers_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_standard_output_is_no_success, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,14 @@ static const struct bad { const char *name; struct parts p; const char *want[3];
     { "one host", { .topology = "<topology kind=\"star\" hosts=\"1\"/>" }, { "t.xml:2: <topology> has one host" } },
     { "link to nowhere", { .topology = "<topology kind=\"explicit\"><host name=\"a\"/><host name=\"b\"/>\n<link a=\"a\" b=\"c\"/></topology>" },
       { "t.xml:3: <link> b: no node is called \"c\"; nearest: a" } },
+    { "unreachable host", { .topology = "<topology kind=\"explicit\"><host name=\"a\"/><host name=\"b\"/>\n<host name=\"c\"/><switch name=\"s\"/>"
+                            "<link a=\"a\" b=\"s\"/><link a=\"b\" b=\"s\"/></topology>" },
+      { "t.xml:3: host \"c\" cannot be reached from host \"a\"" } },
+    { "reached through a host only", { .topology = "<topology kind=\"explicit\"><host name=\"a\"/><host name=\"b\"/>\n<host name=\"c\"/>"
+                                       "<link a=\"a\" b=\"b\"/><link a=\"b\" b=\"c\"/></topology>" },
+      { "t.xml:3: host \"c\" cannot be reached from host \"a\"" } },
+    { "link of a node to itself", { .topology = "<topology kind=\"explicit\"><host name=\"a\"/><host name=\"b\"/>\n<link a=\"a\" b=\"a\"/></topology>" },
+      { "t.xml:3: <link> joins \"a\" to itself" } },
     { "two nodes of a name", { .topology = "<topology kind=\"explicit\"><host name=\"a\"/>\n<switch name=\"a\"/></topology>" }, { "t.xml:3: a second node \"a\"" } },
     { "nodes in a star", { .topology = "<topology kind=\"star\"><host name=\"a\"/></topology>" }, { "t.xml:2: <host> belongs to a topology of kind=\"explicit\" only" } },
     { "size sets the unknown", { .extra = "<size name=\"ci\">\n<set name=\"measure.duratio\" value=\"1us\"/></size>" },
