@@ -113,7 +113,7 @@ static void script_head(FILE *f, const char *title, const char *xlabel, const ch
             "set encoding utf8\nset datafile separator ','\n"
             "set title \"%s\" noenhanced\nset xlabel \"%s\" noenhanced\nset ylabel \"%s\" noenhanced\n"
             "set key outside below center horizontal noenhanced samplen 4 width 2 spacing 1.1\nset xlabel offset 0,0.4\n"
-            "set grid xtics ytics mxtics lc rgb '#dddddd' lw 0.6\nset border 3\nset xtics nomirror\nset ytics nomirror\n",
+            "set rmargin 5\nset grid xtics ytics mxtics lc rgb '#dddddd' lw 0.6\nset border 3\nset xtics nomirror\nset ytics nomirror\n",
             title, xlabel, ylabel);
 }
 
@@ -319,18 +319,26 @@ static int plot_queue(struct plotter *p, double load, const char *base, const ch
     if (script_begin(p, &s, base) != 0)
         return -1;
     script_head(s.f, title, "time (ms)", "largest egress queue (KB)");
-    fputs("set yrange [0:*]\n", s.f);
+    /* Twice the time of posting: a collapse that drags on for ever would squeeze the rest into the axis. */
+    int64_t last_ps = 0;
+    for (size_t i = 0; i < p->nall; i++)
+        for (size_t m = 0; m < p->all[i].nmessages; m++)
+            last_ps = p->all[i].messages[m].posted_ps > last_ps ? p->all[i].messages[m].posted_ps : last_ps;
+    fprintf(s.f, "set yrange [0:*]\nset xrange [0:%.6f]\n", last_ps ? 2 * (double)last_ps / 1e9 : 1);
     for (size_t c = 0; c < p->ncurves; c++) {
         const struct curve *v = &p->curves[c];
         const struct result *r = v->r[0]; /* one seed: a mean over seeds would show a queue that never was */
         if (!same_load(r->load, load) || r->nqueue == 0)
             continue;
         /* Largest of each stretch, so that a peak is never thinned away. */
-        size_t stretch = r->nqueue / CURVE_POINTS + 1;
+        size_t shown = 0;
+        while (shown < r->nqueue && (!last_ps || r->queue[shown].at_ps <= 2 * last_ps))
+            shown++;
+        size_t stretch = shown / CURVE_POINTS + 1;
         fprintf(s.f, "$d%zu << EOD\n", c);
-        for (size_t i = 0; i < r->nqueue; i += stretch) {
+        for (size_t i = 0; i < shown; i += stretch) {
             uint64_t peak = 0;
-            for (size_t j = i; j < i + stretch && j < r->nqueue; j++)
+            for (size_t j = i; j < i + stretch && j < shown; j++)
                 peak = r->queue[j].peak_bytes > peak ? r->queue[j].peak_bytes : peak;
             fprintf(s.f, "%.6f,%.3f\n", (double)r->queue[i].at_ps / 1e9, (double)peak / 1e3);
         }

@@ -133,11 +133,40 @@ static void known_orders(void **state)
     assert_true(p50[SCENARIO_IWARP] < p50[SCENARIO_TCP]);
 }
 
+/* No allocation per packet in steady state: once windows are full, three times the packets take no more of the heap. */
+static void steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    static const char form[] = "<scenario name='t'><topology kind='star' hosts='8'/><fabric name='f'><switch pfc='on' ecn='on'/></fabric>"
+        "<transport name='t' kind='%s' prio='3' dscp='26'/><workload kind='permutation' size='%s'/><measure duration='100ms' self-slowdown='off' sample-interval='50ms'/></scenario>";
+    static const char *const kind[] = { "roce", "iwarp", "tcp" };
+    for (int k = 0; k < 3; k++) {
+        size_t grown[2];
+        for (int big = 0; big < 2; big++) {
+            char xml[1000], err[300] = "";
+            struct run_memory mem;
+            struct result r;
+            int n = snprintf(xml, sizeof xml, form, kind[k], big ? "60MB" : "20MB");
+            struct scenario *sc = scenario_load_memory(xml, (size_t)n, "t.xml", NULL, err, sizeof err);
+            if (!sc)
+                fail_msg("%s", err);
+            struct run_options o = { .engine = RUN_NATIVE, .memory = &mem };
+            assert_int_equal(run_variant(sc, &sc->variants[0], &o, &r, err, sizeof err), 0);
+            assert_true(r.packet_hops > (big ? 600000u : 200000u));
+            grown[big] = mem.grown_bytes;
+            result_fini(&r);
+            scenario_free(sc);
+        }
+        if (getenv("RNICSIM_SANITIZED") == NULL && grown[1] > grown[0] + grown[0] / 4 + 65536)
+            fail_msg("%s: %zu bytes for 20 MB messages, %zu for 60 MB", kind[k], grown[0], grown[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep),
-        cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders),
+        cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders), cmocka_unit_test(steady_state_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
