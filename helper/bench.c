@@ -136,7 +136,7 @@ static int usage(FILE *f, int rc)
 {
     fputs("usage: rnicsim bench [--json] [--quick] [--engine ns3|ns3-stock|native] [--only CASE]\n"
           "Packet-hops (a packet crossing one link, control packets included) per second of RoCE permutations of 2 MB messages on\n"
-          "1:1 fat trees of 100 Gb/s and 1 us links, and of a 127:1 incast; and the cost of a stock ns-3 event.\n"
+          "1:1 fat trees of 100 Gb/s and 1 us links, and of a 127:1 incast, the faster of two runs each; and the cost of a stock ns-3 event.\n"
           "  --json         one JSON object instead of a table\n"
           "  --quick        small messages: a smoke test, not a measurement\n"
           "  --engine E     only this engine (default: native and ns3)\n"
@@ -196,7 +196,11 @@ int bench_main(int argc, char **argv)
             struct outcome o;
             if (!strstr(cases[i].name, b.only))
                 continue;
-            if (!run_apart(&cases[i], b.engines[e], 0, b.quick, &o)) {
+            struct outcome second;
+            if (run_apart(&cases[i], b.engines[e], 0, b.quick, &o) && !b.quick && run_apart(&cases[i], b.engines[e], 0, b.quick, &second) &&
+                second.wall_s < o.wall_s)
+                o = second;
+            if (!o.ok) {
                 fprintf(stderr, "rnicsim bench: %s: %s\n", cases[i].name, o.error);
                 bad = 1;
                 continue;

@@ -44,7 +44,8 @@ void tcp_trace_cwnd(const struct tcp_conn *c, int64_t now_ps, int64_t before)
 
 void tcp_set_state(struct tcp_conn *c, int64_t now_ps, enum tcp_state to)
 {
-    assert(allowed[c->state] >> to & 1u);
+    if (!(allowed[c->state] >> to & 1u))
+        assert(!"a transition that RFC 9293 does not know");
     tcp_trace(c, now_ps, SIM_TRACE_STATE, c->state, to);
     c->state = to;
     if (to == TCP_CLOSED)
