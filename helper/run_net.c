@@ -53,6 +53,9 @@ int net_open(struct net *n, const struct scenario *sc, const struct variant *v, 
     memset(n, 0, sizeof *n);
     n->sc = sc;
     n->transport = &sc->transports[v->transport];
+    char why[300];
+    if (n->transport->roce && roce_params_check(n->transport->roce, why, sizeof why) != SIM_OK)
+        return snprintf(err, errlen, "transport \"%s\" (line %d): %s", n->transport->name, n->transport->line, why), SIM_ERR_PARAM;
     n->seed = v->seed;
     n->cc = *n->transport->cc;
     n->cc.ecn = n->transport->ecn;

@@ -43,6 +43,7 @@ expect 'no such element' 2 "s.xml:5" "$rnicsim" check "$dir/s.xml"
 expect 'no such file' 2 "nothere.xml" "$rnicsim" run "$dir/nothere.xml"
 scenario '' "$poisson"
 expect 'unknown --set' 2 "roce.mtu" "$rnicsim" run "$dir/s.xml" --set roce.mut=4096B
+expect 'an MTU that InfiniBand does not have' 2 "1024" "$rnicsim" check "$dir/s.xml" --set roce.mtu=1000B
 expect 'unknown option' 2 "--nosuch" "$rnicsim" run --nosuch "$dir/s.xml"
 expect 'unknown command' 2 "run" "$rnicsim" rum
 expect 'output that cannot be written' 2 "/proc/" "$rnicsim" run "$dir/s.xml" --no-plots --out /proc/nowhere
