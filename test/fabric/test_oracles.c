@@ -26,6 +26,7 @@ struct raw {
     bool greedy;                 /* always has another frame */
     int64_t stop_ps;
     uint64_t sent, got, marked;
+    int64_t last_ps, longest_gap_ps; /* between two frames given to the port */
     struct pkt *head, *tail;
 };
 
@@ -77,6 +78,10 @@ static struct pkt *raw_pull(void *owner, struct port *port, uint8_t blocked)
         return NULL;
     p = frame(r);
     r->sent++;
+    int64_t now = sim_now(r->net->s);
+    if (r->last_ps && now - r->last_ps > r->longest_gap_ps)
+        r->longest_gap_ps = now - r->last_ps;
+    r->last_ps = now;
     return p;
 }
 
@@ -366,12 +371,54 @@ static void two_synchronised_senders_lose_alike(void **state)
     star_free(n);
 }
 
+struct pause { struct net *n; uint16_t quanta; };
+static void send_pause(struct sim *s, void *ctx, void *arg)
+{
+    const struct pause *p = ctx;
+    const uint16_t q[8] = { [3] = p->quanta };
+    (void)s;
+    (void)arg;
+    port_send_pfc(fabric_port(p->n->f, p->n->hosts, 0), 1 << 3, q);
+}
+
+static bool lose_resumes(void *ctx, const struct port *from, const struct pkt *p)
+{
+    (void)ctx;
+    (void)from;
+    return p->kind == PKT_PFC && p->pfc.quanta[3] == 0;
+}
+
+/* truth.md section 4, item 23: 65535 quanta cancelled after 10 us stop for 10 us; with the cancel lost, for 335.5 us at 100 Gb/s. */
+static void pause_ends_by_cancel_or_by_itself(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct link_params link = plain_link();
+        struct switch_params sw = plain_switch();
+        struct net *n = star(2, &link, &sw, 1024);
+        struct pause stop = { n, 65535 }, go = { n, 0 };
+        n->raw[0].greedy = true;
+        n->raw[0].stop_ps = SIM_PS_PER_MS;
+        if (lost)
+            fabric_loss_set(n->f, lose_resumes, NULL);
+        port_kick(fabric_port(n->f, 0, 0));
+        sim_at(n->s, 100 * SIM_PS_PER_US, sim_key_node(2, SIM_KIND_WAKE, 0), send_pause, &stop, NULL);
+        sim_at(n->s, 110 * SIM_PS_PER_US, sim_key_node(2, SIM_KIND_WAKE, 0), send_pause, &go, NULL);
+        sim_run(n->s, 2 * SIM_PS_PER_MS);
+        double gap = (double)n->raw[0].longest_gap_ps / 1e6, want = lost ? 335.5 : 10;
+        /* The reaction time begins the stop later than the PAUSE, not its end; a frame is finished. */
+        if (gap < want - 3 || gap > want + 0.3)
+            fail_msg("%s: stood still for %.3f us, expected about %.1f", lost ? "cancel lost" : "cancelled", gap, want);
+        star_free(n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(md1_at_one_port), cmocka_unit_test(no_loss_at_the_headroom_and_loss_below),
         cmocka_unit_test(headroom_larger_than_the_buffer_is_refused), cmocka_unit_test(ecn_marks_by_the_curve),
-        cmocka_unit_test(two_synchronised_senders_lose_alike),
+        cmocka_unit_test(two_synchronised_senders_lose_alike), cmocka_unit_test(pause_ends_by_cancel_or_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
