@@ -101,12 +101,10 @@ static void cell_latency(const struct group *g, int which, char *out)
     put_time(out, v, has);
     if (has && (which == 3 || which == 4)) {
         double h = tail_halfwidth(g, which);
-        if (!isnan(h)) {
-            char pm[CELL], both[2 * CELL + 8];
-            put_time(pm, h, true);
-            snprintf(both, sizeof both, "%.*s+-%s", (int)strcspn(out, " "), out, pm);
-            snprintf(out, CELL, "%.*s", CELL - 1, both);
-        }
+        if (!isnan(h) && v < 1e6)
+            snprintf(out, CELL, v < 1e4 ? "%.3f+-%.3f us" : "%.1f+-%.1f us", v / 1e3, h / 1e3);
+        else if (!isnan(h))
+            snprintf(out, CELL, "%.2f+-%.2f ms", v / 1e6, h / 1e6);
     }
 }
 

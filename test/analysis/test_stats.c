@@ -213,13 +213,34 @@ static void cdf_has_a_point_a_flow_and_ends_at_one(void **state)
     result_fini(&r);
 }
 
+/* A value and its interval are in one unit. */
+static void intervals_share_their_unit(void **state)
+{
+    (void)state;
+    struct result r[2] = { a_result(200), a_result(200) };
+    for (size_t i = 0; i < 200; i++) {
+        r[0].messages[i].latency_ps = INT64_C(1500000000);
+        r[1].messages[i].latency_ps = INT64_C(1600000000);
+    }
+    const struct result *rp[2] = { &r[0], &r[1] };
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    result_print_table(rp, 2, 100, f);
+    fclose(f);
+    assert_non_null(strstr(text, "1.60+-0.64 ms"));   /* the pooled p99; Student t of two seeds: 12.7 * 0.05 */
+    free(text);
+    result_fini(&r[0]);
+    result_fini(&r[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_by_nearest_rank), cmocka_unit_test(unsupported_percentiles_are_not_numbers),
         cmocka_unit_test(failed_messages_count_as_infinite), cmocka_unit_test(goodput_and_efficiency), cmocka_unit_test(files_round_trip),
         cmocka_unit_test(full_disk_and_unwritable_leave_nothing), cmocka_unit_test(summary_is_json_with_nulls),
-        cmocka_unit_test(cdf_has_a_point_a_flow_and_ends_at_one),
+        cmocka_unit_test(cdf_has_a_point_a_flow_and_ends_at_one), cmocka_unit_test(intervals_share_their_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
