@@ -52,7 +52,7 @@ static void free_packets(struct host *h, struct host_fifo *f)
 static void free_jobs(struct host_job *job)
 {
     while (job) {
-        struct host_job *next = job->next;
+        struct host_job *next = job->made;
         free(job);
         job = next;
     }
@@ -67,9 +67,8 @@ void host_free(struct host *h)
     for (int64_t i = 0; i < h->par.cores; i++) {
         free_packets(h, &h->cores[i].ring);
         free_packets(h, &h->cores[i].batch);
-        free_jobs(h->cores[i].jobs);
     }
-    free_jobs(h->spare_jobs);
+    free_jobs(h->made_jobs);
     while (h->listeners) {
         struct host_listener *l = h->listeners;
         h->listeners = l->next;

@@ -7,11 +7,15 @@
 struct host_job *host_job_new(struct host *h, uint32_t core, int64_t cost_ps, sim_fn *fn, void *ctx, void *arg)
 {
     struct host_job *job = h->spare_jobs;
-    if (job)
+    if (job) {
         h->spare_jobs = job->next;
-    else if (!(job = malloc(sizeof *job)))
-        abort();
-    *job = (struct host_job){ NULL, h, fn, ctx, arg, core, cost_ps };
+    } else {
+        if (!(job = malloc(sizeof *job)))
+            abort();
+        job->made = h->made_jobs;
+        h->made_jobs = job;
+    }
+    *job = (struct host_job){ .made = job->made, .h = h, .fn = fn, .ctx = ctx, .arg = arg, .core = core, .cost_ps = cost_ps };
     return job;
 }
 

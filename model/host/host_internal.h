@@ -24,6 +24,7 @@ struct host_listener {
 /* Something that waits for the CPU: a completion or a recv(). */
 struct host_job {
     struct host_job *next;
+    struct host_job *made;       /* the host's list of all its jobs: one may be anywhere, also in an event that will not come */
     struct host *h;
     sim_fn  *fn;
     void    *ctx, *arg;
@@ -84,7 +85,7 @@ struct host {
     struct sim_timer pause_timer;
     /* cpu */
     struct host_core *cores;
-    struct host_job  *spare_jobs;
+    struct host_job  *made_jobs, *spare_jobs;
 };
 
 /* host_tx.c */
