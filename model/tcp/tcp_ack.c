@@ -77,6 +77,7 @@ void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps)
     c->ca = TCP_CA_RECOVERY;
     c->recover = c->nxt;
     c->force_retx = true;
+    c->rescued = false;
     c->tlp_at = SIM_NEVER_PS;
     c->tlp_end = 0;
     c->tlp_wanted = TCP_TLP_NONE;
@@ -134,6 +135,33 @@ static void detect_loss(struct tcp_conn *c, int64_t now_ps, const struct tcp_ack
         tcp_board_mark_lost(b, b->head);
     if (c->ca == TCP_CA_OPEN && b->lost > b->retx)
         tcp_ack_enter_recovery(c, now_ps);
+}
+
+/* RFC 6675 section 4, NextSeg rules 3 and 4, for when a recovery has neither losses nor new data left to send, so that it need not end
+ * in a timeout: first what lies below something SACKed; then, once a recovery, the highest that is not SACKed. The latter only on a
+ * partial acknowledgement, when all that was sent before has had the time to arrive. */
+static void mend_tail(struct tcp_conn *c, bool advance)
+{
+    struct tcp_board *b = &c->board;
+    if (!c->sack_ok || c->params->rack || c->ca != TCP_CA_RECOVERY || b->lost > b->retx || tcp_out_has_new(c))
+        return;
+    for (uint64_t i = b->head; i < b->tail && tcp_board_at(b, i)->from < b->high_sacked; i++)
+        if (!(tcp_board_at(b, i)->flags & (SEG_SACKED | SEG_EVER))) {
+            tcp_board_mark_lost(b, i);
+            return;
+        }
+    if (!advance || c->rescued)
+        return;
+    for (uint64_t i = b->tail; i-- > b->head;) {
+        uint32_t flags = tcp_board_at(b, i)->flags;
+        if (flags & SEG_SACKED)
+            continue;
+        if (!(flags & SEG_EVER)) {
+            tcp_board_mark_lost(b, i);
+            c->rescued = true;
+        }
+        return;
+    }
 }
 
 /* The cumulative acknowledgement advanced by `units` of sequence space. */
@@ -238,6 +266,7 @@ bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_
         duplicate_ack(c);
     judge_probe(c, now_ps, dsack, diff == 0 && a.segs_sacked == 0);
     detect_loss(c, now_ps, &a);
+    mend_tail(c, diff > 0);
     if (ece && c->ecn_ok && !c->ecn_exact)
         latched_echo(c, now_ps);
     if (a.bytes)

@@ -538,12 +538,35 @@ static void mathis_periodic_loss(void **state)
     pair_free(w);
 }
 
+/* RFC 6675 section 4, NextSeg rules 3 and 4: the hole near the tail goes again without a timeout. */
+static void hole_near_the_tail(void **state)
+{
+    (void)state;
+    static const struct { uint64_t drop[3]; size_t n; } t[] = { { { 4, 8 }, 2 }, { { 4, 9 }, 2 }, { { 3, 7, 8 }, 3 } };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        struct tcp_params p;
+        assert_int_equal(tcp_params_preset(&p, "toe"), SIM_OK);
+        p.delayed_ack_count = 1;
+        struct pair *w = pair_new(&p, &p, 10 * US, 0);
+        open_up(w);
+        w->drops = t[i].drop;
+        w->ndrops = t[i].n;
+        int64_t from = w->now;
+        send_to(w, 10 * 1448);
+        run(w, w->now + 100 * MS);
+        assert_int_equal(w->e[1].got, 14480);
+        assert_int_equal(tcp_counters(w->e[0].c)->timeouts, 0);
+        assert_true(w->e[0].acked_ps - from <= 80 * US);
+        pair_free(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clean_transfer_and_close), cmocka_unit_test(simultaneous_close), cmocka_unit_test(lost_syn_is_sent_again),
         cmocka_unit_test(last_of_ten_lost_without_probe), cmocka_unit_test(tail_loss_probe), cmocka_unit_test(timeout_is_recomputed_after_two),
-        cmocka_unit_test(fin_during_recovery), cmocka_unit_test(fast_retransmit), cmocka_unit_test(sequence_numbers_wrap),
+        cmocka_unit_test(fin_during_recovery), cmocka_unit_test(fast_retransmit), cmocka_unit_test(hole_near_the_tail), cmocka_unit_test(sequence_numbers_wrap),
         cmocka_unit_test(delayed_acknowledgements), cmocka_unit_test(zero_window), cmocka_unit_test(reset_tells_the_user),
         cmocka_unit_test(reassembly_limit_drops_and_recovers), cmocka_unit_test(random_wires), cmocka_unit_test(mathis_periodic_loss),
     };
