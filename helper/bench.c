@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "engine.h"
+#include "scenario_elements.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -113,21 +114,21 @@ static bool run_apart(const struct bench_case *c, enum run_engine engine, unsign
     return o->ok;
 }
 
-static const char *const engine_word[] = { "ns3", "ns3-stock", "native" };
-
 static void print_outcome(const struct bench_options *b, const struct bench_case *c, enum run_engine e, const struct outcome *o, double stock_ns, bool first)
 {
+    char engine[16];
+    param_format_value(PARAM_ENUM, RUN_ENGINES, e, engine, sizeof engine);
     double ns = o->hops ? o->wall_s * 1e9 / (double)o->hops : 0;
     double per_hop = o->hops ? (double)o->events / (double)o->hops : 0;
     size_t qp = o->memory.conns ? o->memory.conn_bytes / (2 * o->memory.conns) : 0, host = o->memory.hosts ? o->memory.net_bytes / o->memory.hosts : 0;
     if (b->json) {
         printf("%s    { \"case\": \"%s\", \"engine\": \"%s\", \"packet_hops\": %llu, \"packet_hops_per_s\": %.0f, \"ns_per_hop\": %.1f, \"stock_events_per_hop_cost\": %.3f, "
                "\"events_per_hop\": %.3f, \"peak_memory_bytes\": %lld, \"bytes_per_packet\": %zu, \"bytes_per_qp\": %zu, \"bytes_per_host\": %zu, \"grown_bytes\": %zu }",
-               first ? "" : ",\n", c->name, engine_word[e], (unsigned long long)o->hops, ns > 0 ? 1e9 / ns : 0, ns, stock_ns > 0 ? ns / stock_ns : 0, per_hop,
+               first ? "" : ",\n", c->name, engine, (unsigned long long)o->hops, ns > 0 ? 1e9 / ns : 0, ns, stock_ns > 0 ? ns / stock_ns : 0, per_hop,
                (long long)o->peak_kb * 1024, o->memory.packet_bytes, qp, host, o->memory.grown_bytes);
         return;
     }
-    printf("%-26s %-9s %8.2f M/s %7.1f ns %6.2f %9.2f %8.1f MB %6zu B %6zu B %7zu B\n", c->name, engine_word[e], ns > 0 ? 1e3 / ns : 0, ns,
+    printf("%-26s %-9s %8.2f M/s %7.1f ns %6.2f %9.2f %8.1f MB %6zu B %6zu B %7zu B\n", c->name, engine, ns > 0 ? 1e3 / ns : 0, ns,
            stock_ns > 0 ? ns / stock_ns : 0, per_hop, (double)o->peak_kb / 1024, o->memory.packet_bytes, qp, host);
     fflush(stdout);
 }
@@ -149,6 +150,7 @@ static int parse(int argc, char **argv, struct bench_options *b)
     static const struct option longs[] = { { "json", no_argument, NULL, 'j' }, { "quick", no_argument, NULL, 'q' }, { "engine", required_argument, NULL, 'e' },
                                            { "only", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
     char err[200];
+    int word;
     *b = (struct bench_options){ .engines = { RUN_NATIVE, RUN_NS3 }, .nengines = run_engine_available(RUN_NS3, err, sizeof err) ? 2 : 1, .only = "" };
     optind = 1;
     for (int c; (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;)
@@ -158,14 +160,13 @@ static int parse(int argc, char **argv, struct bench_options *b)
         case 'o': b->only = optarg; break;
         case 'h': return usage(stdout, 0);
         case 'e':
-            b->nengines = 0;
-            for (int k = 0; k < 3; k++)
-                if (strcmp(engine_word[k], optarg) == 0)
-                    b->engines[b->nengines++] = (enum run_engine)k;
-            if (b->nengines == 1)
-                break;
-            fprintf(stderr, "rnicsim bench: --engine %s: one of " RUN_ENGINES "\n", optarg);
-            return 2;
+            b->nengines = 1;
+            if ((word = scenario_word_index(RUN_ENGINES, optarg)) < 0) {
+                fprintf(stderr, "rnicsim bench: --engine %s: one of " RUN_ENGINES "\n", optarg);
+                return 2;
+            }
+            b->engines[0] = (enum run_engine)word;
+            break;
         default: return usage(stderr, 2);
         }
     if (optind < argc) {

@@ -52,29 +52,38 @@ struct path_class {
     bool want_awake;
 };
 
-struct classes { struct path_class *c; size_t n; };
+#define NO_CLASS UINT32_MAX
+/* The kinds of path of a result, and of each message which one (NO_CLASS: none). */
+struct classes { struct path_class *c; size_t n; uint32_t *of; };
 
-static struct path_class *class_of(struct classes *k, const struct net *n, uint32_t src, uint32_t dst)
+static uint32_t class_between(struct classes *k, const struct net *n, uint32_t src, uint32_t dst)
 {
     struct fabric_hop hop[HOPS_MAX];
     memset(hop, 0, sizeof hop);
     uint32_t nhops = fabric_path(n->fabric, src, dst, hop, HOPS_MAX);
     if (nhops == 0 || nhops > HOPS_MAX)
-        return NULL;
+        return NO_CLASS;
     for (size_t i = 0; i < k->n; i++)
         if (k->c[i].nhops == nhops && memcmp(k->c[i].hop, hop, nhops * sizeof hop[0]) == 0)
-            return &k->c[i];
+            return (uint32_t)i;
     struct path_class *grown = realloc(k->c, (k->n + 1) * sizeof *grown);
     if (!grown)
-        return NULL;
+        return NO_CLASS;
     k->c = grown;
-    struct path_class *c = &grown[k->n++];
+    struct path_class *c = &grown[k->n];
     memset(c, 0, sizeof *c);
     memcpy(c->hop, hop, sizeof hop);
     c->nhops = nhops;
     c->src = src;
     c->dst = dst;
-    return c;
+    return (uint32_t)k->n++;
+}
+
+/* The class that message i is calibrated in, NULL if it is not. */
+static struct path_class *calibrated(const struct classes *k, const struct result *r, size_t i)
+{
+    const struct result_message *m = &r->messages[i];
+    return m->measured && m->latency_ps >= 0 && k->of[i] != NO_CLASS ? &k->c[k->of[i]] : NULL;
 }
 
 static bool add_size(struct path_class *c, uint64_t bytes)
@@ -209,11 +218,11 @@ static int64_t alone_ps(const struct path_class *c, const int64_t *known, uint64
     return known[lo] + bits_ps(bytes - c->sizes[lo], rate);
 }
 
-static int fill_self(struct classes *k, const struct net *n, const struct scenario *sc, const struct variant *v, struct result *r, char *err, size_t errlen)
+static int fill_self(struct classes *k, const struct scenario *sc, const struct variant *v, struct result *r, char *err, size_t errlen)
 {
     for (size_t i = 0; i < r->nmessages; i++) {
         const struct result_message *m = &r->messages[i];
-        struct path_class *c = m->measured && m->latency_ps >= 0 ? class_of(k, n, m->src, m->dst) : NULL;
+        struct path_class *c = calibrated(k, r, i);
         if (c && !add_size(c, m->bytes))
             return snprintf(err, errlen, "out of memory"), SIM_ERR_NOMEM;
     }
@@ -228,7 +237,7 @@ static int fill_self(struct classes *k, const struct net *n, const struct scenar
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < r->nmessages; i++) {
             struct result_message *m = &r->messages[i];
-            struct path_class *c = m->measured && m->latency_ps >= 0 ? class_of(k, n, m->src, m->dst) : NULL;
+            struct path_class *c = calibrated(k, r, i);
             if (!c)
                 continue;
             if (pass == 0) {
@@ -256,20 +265,23 @@ static int fill_self(struct classes *k, const struct net *n, const struct scenar
 
 int run_ideal_fill(const struct net *n, const struct scenario *sc, const struct variant *v, bool self, struct result *r, char *err, size_t errlen)
 {
-    struct classes k = { NULL, 0 };
+    struct classes k = { .of = malloc((r->nmessages ? r->nmessages : 1) * sizeof *k.of) };
     int rc = SIM_OK;
+    if (!k.of)
+        return snprintf(err, errlen, "out of memory"), SIM_ERR_NOMEM;
     for (size_t i = 0; i < r->nmessages; i++) {
         struct result_message *m = &r->messages[i];
-        const struct path_class *c = class_of(&k, n, m->src, m->dst);
-        m->ideal_ps = c ? run_ideal_ps(c->hop, c->nhops, m->bytes) : 0;
+        k.of[i] = class_between(&k, n, m->src, m->dst);
+        m->ideal_ps = k.of[i] != NO_CLASS ? run_ideal_ps(k.c[k.of[i]].hop, k.c[k.of[i]].nhops, m->bytes) : 0;
     }
     if (self)
-        rc = fill_self(&k, n, sc, v, r, err, errlen);
+        rc = fill_self(&k, sc, v, r, err, errlen);
     for (size_t i = 0; i < k.n; i++) {
         free(k.c[i].sizes);
         free(k.c[i].alone);
         free(k.c[i].awake);
     }
     free(k.c);
+    free(k.of);
     return rc;
 }

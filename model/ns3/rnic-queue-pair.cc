@@ -139,41 +139,35 @@ RnicQueuePair::Post(const struct rnic_send_wr& wr)
     return rnic_post_send(m_qp, &wr);
 }
 
-int
-RnicQueuePair::PostWrite(uint64_t wrId, uint64_t va, uint32_t lkey, uint32_t length, uint64_t remoteVa, uint32_t rkey)
+static struct rnic_send_wr
+Signaled(enum rnic_opcode op, uint64_t wrId, struct rnic_sge sge, uint64_t remoteVa, uint32_t rkey)
 {
     struct rnic_send_wr wr = {};
     wr.wr_id = wrId;
-    wr.op = RNIC_OP_WRITE;
+    wr.op = op;
     wr.flags = RNIC_SEND_SIGNALED;
-    wr.sge = {va, length, lkey};
+    wr.sge = sge;
     wr.remote_va = remoteVa;
     wr.rkey = rkey;
-    return Post(wr);
+    return wr;
+}
+
+int
+RnicQueuePair::PostWrite(uint64_t wrId, uint64_t va, uint32_t lkey, uint32_t length, uint64_t remoteVa, uint32_t rkey)
+{
+    return Post(Signaled(RNIC_OP_WRITE, wrId, {va, length, lkey}, remoteVa, rkey));
 }
 
 int
 RnicQueuePair::PostRead(uint64_t wrId, uint64_t va, uint32_t lkey, uint32_t length, uint64_t remoteVa, uint32_t rkey)
 {
-    struct rnic_send_wr wr = {};
-    wr.wr_id = wrId;
-    wr.op = RNIC_OP_READ;
-    wr.flags = RNIC_SEND_SIGNALED;
-    wr.sge = {va, length, lkey};
-    wr.remote_va = remoteVa;
-    wr.rkey = rkey;
-    return Post(wr);
+    return Post(Signaled(RNIC_OP_READ, wrId, {va, length, lkey}, remoteVa, rkey));
 }
 
 int
 RnicQueuePair::PostSend(uint64_t wrId, uint64_t va, uint32_t lkey, uint32_t length)
 {
-    struct rnic_send_wr wr = {};
-    wr.wr_id = wrId;
-    wr.op = RNIC_OP_SEND;
-    wr.flags = RNIC_SEND_SIGNALED;
-    wr.sge = {va, length, lkey};
-    return Post(wr);
+    return Post(Signaled(RNIC_OP_SEND, wrId, {va, length, lkey}, 0, 0));
 }
 
 int

@@ -10,18 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../model/fabric/fabric.h"
-#include "../../model/fabric/link_params.h"
-#include "../../model/fabric/switch_params.h"
-#include "../../model/host/host.h"
 #include "../../model/wire/codec.h"
+#include "two_hosts.h"
 
 #define EPS 1100
 
 /* Sends `left` packets to qpn at the other host, the next not before ready_ps. */
 struct dummy { struct endpoint ep; uint32_t qpn, dst, left; int64_t ready_ps, gap_ps; uint64_t sent, got; int64_t last_ps, least_gap_ps; };
 
-struct world { struct sim *s; struct fabric *f; struct host *h[2]; struct dummy *d; };
+struct world { struct two_hosts n; struct dummy *d; };
 
 static bool dummy_tx(struct endpoint *ep, int64_t now_ps, struct pkt *out)
 {
@@ -62,42 +59,22 @@ static const struct endpoint_ops dummy_ops = { .rx = dummy_rx, .tx = dummy_tx, .
 static struct world *world(const struct host_params *hp, uint32_t n)
 {
     struct world *w = calloc(1, sizeof *w);
-    struct link_params link;
-    struct switch_params sw;
-    char err[200];
-    param_defaults(&link_params_table, &link);
-    switch_params_init(&sw);
-    w->s = sim_new(1);
-    w->f = fabric_new(w->s, 3);
-    fabric_add_host(w->f);
-    fabric_add_host(w->f);
-    uint32_t s = fabric_add_switch(w->f, &sw);
-    for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(fabric_connect(w->f, i, s, &link, NULL, NULL), SIM_OK);
-    assert_int_equal(fabric_finish(w->f, err, sizeof err), SIM_OK);
-    for (uint32_t i = 0; i < 2; i++)
-        w->h[i] = host_new(w->s, fabric_port(w->f, i, 0), hp);
+    two_hosts_open(&w->n, hp, hp);
     w->d = calloc(2 * EPS, sizeof *w->d);
     for (uint32_t k = 0; k < 2 * n; k++) {
         struct dummy *d = &w->d[k];
         uint32_t side = k >= n;
         *d = (struct dummy){ .ep = { .ops = &dummy_ops, .id = k }, .qpn = k % n + 1, .dst = !side, .least_gap_ps = SIM_NEVER_PS };
-        host_set_offloaded(w->h[side], &d->ep, true);
-        host_attach(w->h[side], &d->ep);
-        assert_int_equal(host_bind_roce(w->h[side], d->qpn, &d->ep), SIM_OK);
+        host_set_offloaded(w->n.h[side], &d->ep, true);
+        host_attach(w->n.h[side], &d->ep);
+        assert_int_equal(host_bind_roce(w->n.h[side], d->qpn, &d->ep), SIM_OK);
     }
     return w;
 }
 
 static void world_free(struct world *w)
 {
-    char audit[200];
-    if (!fabric_audit_check(w->f, audit, sizeof audit))
-        fail_msg("%s", audit);
-    host_free(w->h[0]);
-    host_free(w->h[1]);
-    fabric_free(w->f);
-    sim_free(w->s);
+    two_hosts_close(&w->n);
     free(w->d);
     free(w);
 }
@@ -121,12 +98,12 @@ static void round_robin_is_fair(void **state)
             w->d[k].left = 1000;
             endpoint_changed(&w->d[k].ep);
         }
-        sim_run(w->s, 100 * SIM_PS_PER_US);
+        sim_run(w->n.s, 100 * SIM_PS_PER_US);
         for (int k = 0; k < 3; k++) {
             assert_in_range(w->d[k].sent, w->d[0].sent - 2, w->d[0].sent + 2); /* the first one starts alone */
             assert_true(w->d[k].sent > 300);
         }
-        sim_run(w->s, SIM_NEVER_PS);
+        sim_run(w->n.s, SIM_NEVER_PS);
         for (int k = 0; k < 3; k++)
             assert_int_equal(w->d[3 + k].got, 1000);
         world_free(w);
@@ -140,9 +117,9 @@ static void idle_endpoints_are_not_scanned(void **state)
     struct world *w = world(&p, EPS);
     w->d[7].left = 2000;
     endpoint_changed(&w->d[7].ep);
-    sim_run(w->s, SIM_NEVER_PS);
+    sim_run(w->n.s, SIM_NEVER_PS);
     assert_int_equal(w->d[EPS + 7].got, 2000);
-    assert_true(host_stats(w->h[0])->tx_asked <= 2010);
+    assert_true(host_stats(w->n.h[0])->tx_asked <= 2010);
     world_free(w);
 }
 
@@ -158,10 +135,10 @@ static void pacing_is_honoured(void **state)
         w->d[0].gap_ps = 10 * SIM_PS_PER_US;
         endpoint_changed(&w->d[0].ep);
         endpoint_changed(&w->d[1].ep);
-        sim_run(w->s, SIM_NEVER_PS);
+        sim_run(w->n.s, SIM_NEVER_PS);
         assert_int_equal(w->d[2].got, 200);
         assert_true(w->d[0].least_gap_ps >= 10 * SIM_PS_PER_US);
-        assert_true(sim_now(w->s) < 199 * 11 * SIM_PS_PER_US);   /* and not slower for it */
+        assert_true(sim_now(w->n.s) < 199 * 11 * SIM_PS_PER_US);   /* and not slower for it */
         world_free(w);
     }
 }
@@ -174,8 +151,8 @@ static void nobody_there_is_counted(void **state)
     w->d[0].left = 5;
     w->d[0].qpn = 77;
     endpoint_changed(&w->d[0].ep);
-    sim_run(w->s, SIM_NEVER_PS);
-    assert_int_equal(fabric_audit(w->f)->dropped[FABRIC_DROP_NO_ENDPOINT][0], 5);
+    sim_run(w->n.s, SIM_NEVER_PS);
+    assert_int_equal(fabric_audit(w->n.f)->dropped[FABRIC_DROP_NO_ENDPOINT][0], 5);
     world_free(w);
 }
 
@@ -189,8 +166,8 @@ static void slow_nic_drops_what_its_buffer_cannot_hold(void **state)
     struct world *w = world(&p, 1);
     w->d[0].left = 500;
     endpoint_changed(&w->d[0].ep);
-    sim_run(w->s, SIM_NEVER_PS);
-    uint64_t dropped = fabric_audit(w->f)->dropped[FABRIC_DROP_NIC_RX][0];
+    sim_run(w->n.s, SIM_NEVER_PS);
+    uint64_t dropped = fabric_audit(w->n.f)->dropped[FABRIC_DROP_NIC_RX][0];
     assert_int_equal(w->d[1].got + dropped, 500);
     assert_in_range(dropped, 300, 450);
     world_free(w);
@@ -214,12 +191,12 @@ static void cores_serve_first_come_first_served(void **state)
     static const uint32_t core[4] = { 0, 0, 1, 2 };              /* core numbers wrap: 2 is 0 */
     for (int i = 0; i < 4; i++) {
         j[i].w = w;
-        host_cpu_run(w->h[0], core[i], cost[i] * SIM_PS_PER_US, job_done, &j[i], NULL);
+        host_cpu_run(w->n.h[0], core[i], cost[i] * SIM_PS_PER_US, job_done, &j[i], NULL);
     }
-    sim_run(w->s, SIM_NEVER_PS);
+    sim_run(w->n.s, SIM_NEVER_PS);
     for (int i = 0; i < 4; i++)
         assert_int_equal(j[i].done_ps, done[i] * SIM_PS_PER_US);
-    assert_int_equal(host_cpu_busy_ps(w->h[0]), 14 * SIM_PS_PER_US);
+    assert_int_equal(host_cpu_busy_ps(w->n.h[0]), 14 * SIM_PS_PER_US);
     world_free(w);
 }
 

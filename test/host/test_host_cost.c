@@ -8,18 +8,15 @@
 
 #include <stdlib.h>
 
-#include "../../model/fabric/fabric.h"
-#include "../../model/fabric/link_params.h"
-#include "../../model/fabric/switch_params.h"
-#include "../../model/host/host.h"
 #include "../../model/wire/codec.h"
+#include "two_hosts.h"
 
 #define NS SIM_PS_PER_NS
 #define BODY 1000
 
 /* A sender of `left` segments, TCP or RoCE, and the record of what the other end got. */
 struct flow { struct endpoint ep; enum pkt_kind kind; uint32_t dst, number, left, seq; uint64_t got; int64_t first_ps, last_ps; };
-struct world { struct sim *s; struct fabric *f; struct host *h[2]; struct flow flow[4]; };
+struct world { struct two_hosts n; struct flow flow[4]; };
 
 static bool flow_tx(struct endpoint *ep, int64_t now_ps, struct pkt *out)
 {
@@ -65,27 +62,13 @@ static const struct endpoint_ops flow_ops = { .rx = flow_rx, .tx = flow_tx, .wak
 static struct world *world(const struct host_params *tx, const struct host_params *rx, enum pkt_kind kind)
 {
     struct world *w = calloc(1, sizeof *w);
-    struct link_params link;
-    struct switch_params sw;
-    char err[200];
-    param_defaults(&link_params_table, &link);
-    switch_params_init(&sw);
-    w->s = sim_new(1);
-    w->f = fabric_new(w->s, 3);
-    fabric_add_host(w->f);
-    fabric_add_host(w->f);
-    uint32_t s = fabric_add_switch(w->f, &sw);
-    for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(fabric_connect(w->f, i, s, &link, NULL, NULL), SIM_OK);
-    assert_int_equal(fabric_finish(w->f, err, sizeof err), SIM_OK);
-    w->h[0] = host_new(w->s, fabric_port(w->f, 0, 0), tx);
-    w->h[1] = host_new(w->s, fabric_port(w->f, 1, 0), rx);
+    two_hosts_open(&w->n, tx, rx);
     for (uint32_t k = 0; k < 4; k++) {
         struct flow *f = &w->flow[k];
-        struct host *h = w->h[k / 2];
+        struct host *h = w->n.h[k / 2];
         *f = (struct flow){ .ep = { .ops = &flow_ops, .id = k }, .kind = kind, .dst = k < 2, .number = 1 + k % 2 };
         host_attach(h, &f->ep);
-        int status = kind == PKT_TCP ? host_bind_tcp(h, host_addr(w->h[!(k / 2)]), (uint16_t)f->number, (uint16_t)f->number, &f->ep)
+        int status = kind == PKT_TCP ? host_bind_tcp(h, host_addr(w->n.h[!(k / 2)]), (uint16_t)f->number, (uint16_t)f->number, &f->ep)
                                      : host_bind_roce(h, f->number, &f->ep);
         assert_int_equal(status, SIM_OK);
     }
@@ -100,13 +83,7 @@ static void send_segments(struct world *w, uint32_t flow, uint32_t n)
 
 static void world_free(struct world *w)
 {
-    char audit[200];
-    if (!fabric_audit_check(w->f, audit, sizeof audit))
-        fail_msg("%s", audit);
-    host_free(w->h[0]);
-    host_free(w->h[1]);
-    fabric_free(w->f);
-    sim_free(w->s);
+    two_hosts_close(&w->n);
     free(w);
 }
 
@@ -159,17 +136,17 @@ static void completion_modes(void **state)
         p.irq_gap_ps = row[i].irq_gap_ps;
         struct world *w = world(&p, &p, PKT_ROCE);
         struct seen seen[2] = { { -1 }, { -1 } };
-        struct later l[2] = { { w->h[0], &seen[0] }, { w->h[0], &seen[1] } };
+        struct later l[2] = { { w->n.h[0], &seen[0] }, { w->n.h[0], &seen[1] } };
         for (int k = 0; k < 2; k++)
-            sim_at(w->s, FIRST_PS + k * row[i].gap_ps, 0, complete_later, &l[k], NULL);
-        sim_run(w->s, end);
+            sim_at(w->n.s, FIRST_PS + k * row[i].gap_ps, 0, complete_later, &l[k], NULL);
+        sim_run(w->n.s, end);
         if (seen[0].at_ps != FIRST_PS + row[i].first_ps || seen[1].at_ps != FIRST_PS + row[i].gap_ps + row[i].second_ps ||
-            host_cpu_busy_ps(w->h[0]) != row[i].busy_ps || host_stats(w->h[0])->interrupts != row[i].interrupts ||
-            host_stats(w->h[0])->wakeups != row[i].wakeups)
+            host_cpu_busy_ps(w->n.h[0]) != row[i].busy_ps || host_stats(w->n.h[0])->interrupts != row[i].interrupts ||
+            host_stats(w->n.h[0])->wakeups != row[i].wakeups)
             fail_msg("row %zu: seen after %lld and %lld ps, busy %lld not %lld ps, %llu interrupts, %llu wake-ups", i,
                      (long long)(seen[0].at_ps - FIRST_PS), (long long)(seen[1].at_ps - FIRST_PS - row[i].gap_ps),
-                     (long long)host_cpu_busy_ps(w->h[0]), (long long)row[i].busy_ps, (unsigned long long)host_stats(w->h[0])->interrupts,
-                     (unsigned long long)host_stats(w->h[0])->wakeups);
+                     (long long)host_cpu_busy_ps(w->n.h[0]), (long long)row[i].busy_ps, (unsigned long long)host_stats(w->n.h[0])->interrupts,
+                     (unsigned long long)host_stats(w->n.h[0])->wakeups);
         world_free(w);
     }
 }
@@ -184,11 +161,11 @@ static void doorbells_cost_and_stay_in_order(void **state)
     struct world *w = world(&p, &p, PKT_ROCE);
     struct seen seen[3];
     for (int k = 0; k < 3; k++)
-        host_doorbell(w->h[0], 0, see, &seen[k], NULL);
-    sim_run(w->s, SIM_NEVER_PS);
+        host_doorbell(w->n.h[0], 0, see, &seen[k], NULL);
+    sim_run(w->n.s, SIM_NEVER_PS);
     for (int k = 0; k < 3; k++)
         assert_int_equal(seen[k].at_ps, (350 + 100 * k) * NS);
-    assert_int_equal(host_cpu_busy_ps(w->h[0]), 150 * NS);
+    assert_int_equal(host_cpu_busy_ps(w->n.h[0]), 150 * NS);
     world_free(w);
 }
 
@@ -205,14 +182,14 @@ static void system_calls_and_copies(void **state)
     p.wakeup_ps = 1300 * NS;
     struct world *w = world(&p, &p, PKT_TCP);
     struct seen sent = { -1 }, got[2] = { { -1 }, { -1 } };
-    host_syscall_send(w->h[0], 0, 10000, see, &sent, NULL);
-    host_syscall_recv(w->h[1], 0, 10000, see, &got[0], NULL);
-    host_syscall_recv(w->h[1], 0, 10000, see, &got[1], NULL);   /* while the reader wakes: no second wake-up */
-    sim_run(w->s, SIM_NEVER_PS);
+    host_syscall_send(w->n.h[0], 0, 10000, see, &sent, NULL);
+    host_syscall_recv(w->n.h[1], 0, 10000, see, &got[0], NULL);
+    host_syscall_recv(w->n.h[1], 0, 10000, see, &got[1], NULL);   /* while the reader wakes: no second wake-up */
+    sim_run(w->n.s, SIM_NEVER_PS);
     assert_int_equal(sent.at_ps, 1350 * NS);
     assert_int_equal(got[0].at_ps, (1800 + 1350) * NS);
     assert_int_equal(got[1].at_ps, (1800 + 2 * 1350) * NS);
-    assert_int_equal(host_stats(w->h[1])->wakeups, 1);
+    assert_int_equal(host_stats(w->n.h[1])->wakeups, 1);
     world_free(w);
 }
 
@@ -232,10 +209,10 @@ static void gro_amortises(void **state)
         p.gro_bytes = gro_bytes[i];
         struct world *w = world(&sender, &p, PKT_TCP);
         send_segments(w, 0, n);
-        sim_run(w->s, SIM_NEVER_PS);
-        const struct host_stats *st = host_stats(w->h[1]);
+        sim_run(w->n.s, SIM_NEVER_PS);
+        const struct host_stats *st = host_stats(w->n.h[1]);
         assert_int_equal(w->flow[2].got, n);
-        busy[i] = host_cpu_busy_ps(w->h[1]);
+        busy[i] = host_cpu_busy_ps(w->n.h[1]);
         assert_int_equal(busy[i], (int64_t)st->interrupts * p.irq_ps + n * p.napi_packet_ps + (int64_t)st->gro_segments * p.tcp_rx_ps);
         if (i == 0)
             assert_int_equal(st->gro_segments, n);
@@ -257,10 +234,10 @@ static void gro_keeps_connections_apart_and_merges_both(void **state)
     struct world *w = world(&sender, &p, PKT_TCP);
     send_segments(w, 0, 16);
     send_segments(w, 1, 16);                                     /* alternate on the wire */
-    sim_run(w->s, SIM_NEVER_PS);
+    sim_run(w->n.s, SIM_NEVER_PS);
     assert_int_equal(w->flow[2].got + w->flow[3].got, 32);
-    assert_int_equal(host_stats(w->h[1])->gro_segments, 2);
-    assert_int_equal(host_stats(w->h[1])->interrupts, 1);
+    assert_int_equal(host_stats(w->n.h[1])->gro_segments, 2);
+    assert_int_equal(host_stats(w->n.h[1])->interrupts, 1);
     world_free(w);
 }
 
@@ -275,8 +252,8 @@ static void moderation_spaces_interrupts(void **state)
         p.irq_gap_ps = i ? 8 * SIM_PS_PER_US : 0;
         struct world *w = world(&sender, &p, PKT_TCP);
         send_segments(w, 0, 1000);
-        sim_run(w->s, SIM_NEVER_PS);
-        interrupts[i] = host_stats(w->h[1])->interrupts;
+        sim_run(w->n.s, SIM_NEVER_PS);
+        interrupts[i] = host_stats(w->n.h[1])->interrupts;
         last_ps = w->flow[2].last_ps;
         world_free(w);
     }
@@ -293,10 +270,10 @@ static void transmit_passes_carry_tso_bytes(void **state)
     p.tso_bytes = 10 * BODY;
     struct world *w = world(&p, &receiver, PKT_TCP);
     send_segments(w, 0, 100);
-    sim_run(w->s, SIM_NEVER_PS);
+    sim_run(w->n.s, SIM_NEVER_PS);
     assert_int_equal(w->flow[2].got, 100);
-    assert_int_equal(host_stats(w->h[0])->tx_passes, 10);
-    assert_int_equal(host_cpu_busy_ps(w->h[0]), 10 * 700 * NS);
+    assert_int_equal(host_stats(w->n.h[0])->tx_passes, 10);
+    assert_int_equal(host_cpu_busy_ps(w->n.h[0]), 10 * 700 * NS);
     world_free(w);
 }
 
@@ -308,8 +285,8 @@ static void detach_during_a_pass(void **state)
     p.tcp_tx_ps = 700 * NS;
     struct world *w = world(&p, &p, PKT_TCP);
     send_segments(w, 0, 5);
-    host_detach(w->h[0], &w->flow[0].ep);
-    sim_run(w->s, SIM_NEVER_PS);
+    host_detach(w->n.h[0], &w->flow[0].ep);
+    sim_run(w->n.s, SIM_NEVER_PS);
     assert_int_equal(w->flow[2].got, 0);
     world_free(w);
 }
@@ -324,7 +301,7 @@ static void pipelines_add_exactly(void **state)
     struct host_params none = profile("ideal"), p;
     struct world *w = world(&none, &none, PKT_ROCE);
     send_segments(w, 0, n);
-    sim_run(w->s, SIM_NEVER_PS);
+    sim_run(w->n.s, SIM_NEVER_PS);
     const int64_t first = w->flow[2].first_ps, last = w->flow[2].last_ps, wire = (last - first) / (n - 1);
     world_free(w);
     const struct { int64_t tx_latency_ps, tx_packet_ps, rx_latency_ps, rx_packet_ps, pcie_bps, first_ps, gap_ps; } row[] = {
@@ -344,7 +321,7 @@ static void pipelines_add_exactly(void **state)
         p.pcie_rate_bps = row[i].pcie_bps;
         w = world(&p, &p, PKT_ROCE);
         send_segments(w, 0, n);
-        sim_run(w->s, SIM_NEVER_PS);
+        sim_run(w->n.s, SIM_NEVER_PS);
         assert_int_equal(w->flow[2].got, n);
         if (w->flow[2].first_ps != first + row[i].first_ps || w->flow[2].last_ps - w->flow[2].first_ps != (n - 1) * row[i].gap_ps)
             fail_msg("row %zu: first %lld ps late, %lld ps between packets", i, (long long)(w->flow[2].first_ps - first),
@@ -366,7 +343,7 @@ static void priorities_strict_or_in_turn(void **state)
             w->flow[1].ep.prio = 5;
             send_segments(w, 0, 300);
             send_segments(w, 1, 300);
-            sim_run(w->s, SIM_NEVER_PS);
+            sim_run(w->n.s, SIM_NEVER_PS);
             int64_t low = w->flow[2].last_ps, high = w->flow[3].last_ps, begin = w->flow[2].first_ps;
             if (rr)
                 assert_true(low - high < (low - begin) / 20);
@@ -386,17 +363,17 @@ static void slow_nic_pauses_lossless_classes(void **state)
         p.rx_buffer_bytes = 262144;
         p.rx_xoff_bytes = 65536;
         struct world *w = world(&sender, &p, PKT_ROCE);
-        host_set_lossless(w->h[1], lossless ? 1 : 0);
+        host_set_lossless(w->n.h[1], lossless ? 1 : 0);
         send_segments(w, 0, 600);
-        sim_run(w->s, SIM_NEVER_PS);
+        sim_run(w->n.s, SIM_NEVER_PS);
         if (lossless) {
             assert_int_equal(w->flow[2].got, 600);
-            assert_true(host_stats(w->h[1])->pause_frames > 0);
+            assert_true(host_stats(w->n.h[1])->pause_frames > 0);
             /* it resumes early enough never to run dry */
             assert_int_equal(w->flow[2].last_ps - w->flow[2].first_ps, 599 * p.rx_packet_ps);
         } else {
-            assert_true(host_stats(w->h[1])->rx_drops > 0);
-            assert_int_equal(w->flow[2].got + host_stats(w->h[1])->rx_drops, 600);
+            assert_true(host_stats(w->n.h[1])->rx_drops > 0);
+            assert_int_equal(w->flow[2].got + host_stats(w->n.h[1])->rx_drops, 600);
         }
         world_free(w);
     }
