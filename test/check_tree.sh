@@ -16,7 +16,7 @@ for f in $sources; do
         ;;
     esac
 done
-grep -nIE '(^|[^[:alnum:]._~/-])/(home|root|work)/[[:alnum:]]' $(find . -type f ! -path './build*' ! -path './.git/*' ! -path './out/*' ! -path './.waf*' ! -name '.lock-waf*' ! -name check_tree.sh) && say "a path of one machine"
+grep -nIE '(^|[^[:alnum:]._~/-])/(home|root|work)/[[:alnum:]]' $(find . -type f ! -path './build*' ! -path './.git' ! -path './.git/*' ! -path './out/*' ! -path './.waf*' ! -name '.lock-waf*' ! -name check_tree.sh) && say "a path of one machine"
 for f in $(find model analysis helper -name '*.cc'); do
     case $f in model/ns3/*|helper/*) ;; *) say "$f: C++ outside the ns-3 binding" ;; esac
 done
