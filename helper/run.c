@@ -39,11 +39,11 @@ static uint64_t own_key(void) { return sim_key_node(0xffffff, SIM_KIND_WAKE, 0);
 
 /* --- set-up --- */
 
-static struct wl_chan *on_connect(void *ctx, uint32_t src, uint32_t dst, uint32_t which, const struct wl_sink *sink, void *sink_ctx)
+static struct wl_chan *on_connect(void *ctx, uint32_t src, uint32_t dst, uint8_t prio, uint32_t which, const struct wl_sink *sink, void *sink_ctx)
 {
     struct run *r = ctx;
     (void)which;
-    struct net_conn *c = net_connect(&r->net, src, dst, sink, sink_ctx);
+    struct net_conn *c = net_connect(&r->net, src, dst, prio, sink, sink_ctx);
     if (!c)
         r->out_of_memory = true;
     return c ? c->chan : NULL;

@@ -173,7 +173,7 @@ static int64_t *calibrate(const struct path_class *c, const struct scenario *sc,
         return NULL;
     }
     n.max_message_bytes = c->sizes[c->nsizes - 1] > WARM_BYTES ? c->sizes[c->nsizes - 1] : WARM_BYTES;
-    struct net_conn *conn = net_connect(&n, c->src, c->dst, &sink, &t);
+    struct net_conn *conn = net_connect(&n, c->src, c->dst, WL_PRIO_OWN, &sink, &t);
     bool ok = conn != NULL;
     while (ok && net_waiting(&n) > 0 && sim_step(n.sim))
         continue;

@@ -152,8 +152,8 @@ static int connect_roce(struct net *n, struct net_conn *c, uint32_t id)
     for (int e = 0; e < 2; e++) {
         struct roce_peer peer = {
             .local_addr = pkt_addr_of_node(at[e]), .remote_addr = pkt_addr_of_node(at[!e]), .remote_qpn = rnic_qp_num(c->qp[!e]),
-            .remote_psn = roce_qp_first_psn(c->qp[!e]), .path_mtu_bytes = (uint32_t)t->roce->mtu_bytes, .prio = (uint8_t)t->params->prio,
-            .dscp = (uint8_t)t->params->dscp, .ttl = TTL, .base_rtt_ps = net_base_rtt_ps(n, c->src, c->dst),
+            .remote_psn = roce_qp_first_psn(c->qp[!e]), .path_mtu_bytes = (uint32_t)t->roce->mtu_bytes, .prio = c->prio,
+            .dscp = c->dscp, .ttl = TTL, .base_rtt_ps = net_base_rtt_ps(n, c->src, c->dst),
         };
         if (roce_qp_connect(c->qp[e], &peer) != SIM_OK)
             return SIM_ERR_STATE;
@@ -179,7 +179,7 @@ static int connect_iwarp(struct net *n, struct net_conn *c, uint32_t id, uint16_
     for (int e = 1; e >= 0; e--) { /* the responder listens before the initiator speaks */
         struct iwarp_peer peer = {
             .addr = { pkt_addr_of_node(at[e]), pkt_addr_of_node(at[!e]), e ? IWARP_SERVER_PORT : port, e ? port : IWARP_SERVER_PORT },
-            .prio = (uint8_t)t->params->prio, .dscp = (uint8_t)t->params->dscp, .ttl = TTL,
+            .prio = c->prio, .dscp = c->dscp, .ttl = TTL,
         };
         int rc = e ? iwarp_qp_accept(c->qp[e], &peer, on_up, c) : iwarp_qp_connect(c->qp[e], &peer, on_up, c);
         if (rc != SIM_OK)
@@ -194,7 +194,7 @@ static int connect_tcp(struct net *n, struct net_conn *c, uint32_t id, uint16_t 
     uint32_t at[2] = { c->src, c->dst };
     for (int e = 0; e < 2; e++) {
         c->sock[e] = tcp_socket_new(n->hosts[at[e]].host, c->link[e].core, t->tcp, &n->cc, t->cc_params, 2 * id + (uint32_t)e,
-                                    (uint8_t)t->params->prio, (uint8_t)t->params->dscp);
+                                    c->prio, c->dscp);
         if (!c->sock[e])
             return SIM_ERR_NOMEM;
     }
@@ -203,8 +203,9 @@ static int connect_tcp(struct net *n, struct net_conn *c, uint32_t id, uint16_t 
     return rc == SIM_OK ? tcp_socket_connect(c->sock[0], pkt_addr_of_node(c->dst), TCP_SERVER_PORT, port) : rc;
 }
 
-struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, const struct wl_sink *sink, void *sink_ctx)
+struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, uint8_t prio, const struct wl_sink *sink, void *sink_ctx)
 {
+    const struct transport_params *tp = n->transport->params;
     struct net_conn *c = calloc(1, sizeof *c);
     uint32_t id = n->nconns;
     int rc;
@@ -213,6 +214,8 @@ struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, const st
     c->net = n;
     c->src = src;
     c->dst = dst;
+    c->prio = prio == WL_PRIO_OWN ? (uint8_t)tp->prio : prio;
+    c->dscp = c->prio == tp->prio ? (uint8_t)tp->dscp : (uint8_t)(c->prio << 3);
     c->next = n->conns;
     n->conns = c;
     n->nconns++;

@@ -30,6 +30,7 @@ struct net_conn {
     struct net *net;
     struct wl_chan *chan;
     uint32_t src, dst;
+    uint8_t prio, dscp;          /* of its packets */
     struct rnic_qp *qp[2];       /* at src, at dst */
     struct wl_cq_link link[2];
     struct tcp_socket *sock[2];
@@ -58,8 +59,9 @@ enum net_mode { NET_AS_IS, NET_NO_LOSS, NET_NO_LOSS_AWAKE };
 int  net_open(struct net *n, const struct scenario *sc, const struct variant *v, enum net_mode mode, char *err, size_t errlen) SIM_MUST_CHECK;
 void net_close(struct net *n);
 
-/** A channel from host src to host dst; NULL if out of memory or refused. `which` tells apart several between the same pair. */
-struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, const struct wl_sink *sink, void *sink_ctx);
+/** A channel from host src to host dst in a priority (WL_PRIO_OWN: the transport's, with the transport's DSCP; another has its class
+ *  selector for DSCP, RFC 2474 4.2.2). NULL if out of memory or refused. */
+struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, uint8_t prio, const struct wl_sink *sink, void *sink_ctx);
 /** Connections that are still being made; asks the sockets. */
 uint32_t net_waiting(struct net *n);
 /** Unloaded round trip of a full packet and its acknowledgement between two hosts, without host cost. */

@@ -71,6 +71,13 @@ extern const struct param_table transport_params_table;
 struct measure_params { PARAM_FIELDS(MEASURE_PARAMS) };
 extern const struct param_table measure_params_table;
 
+#define FLOW_PARAMS(X) \
+    X(size_bytes, BYTES, 1024, 1, INT64_C(2147483647), NULL, "message size", "choice of the scenario") \
+    X(start_ps, TIME, 0, 0, INT64_C(1000000000000000), NULL, "when it is posted, from the start of the workload", "choice of the scenario") \
+    X(prio, COUNT, 0, 0, 7, NULL, "priority; unless given, the transport's. Another than that has its class selector for DSCP", "RFC 2474 4.2.2")
+struct flow_params { PARAM_FIELDS(FLOW_PARAMS) };
+extern const struct param_table flow_params_table;
+
 #define CDF_POINT_PARAMS(X) \
     X(size_bytes, BYTES, 1, 0, INT64_C(2147483647), NULL, "message size", "the distribution's source") \
     X(cumulative, FRACTION, 1, 0, 1, NULL, "share of messages of at most this size", "the distribution's source")
@@ -126,7 +133,7 @@ struct scenario_cdf {
 
 struct scenario_workload {
     char name[SCENARIO_NAME_MAX];
-    struct wl_spec *spec;                       /* set, its cdf too; its load is replaced by the variant's (scenario_variant_spec) */
+    struct wl_spec *spec;                       /* set, its cdf and flows too; its load is replaced by the variant's (scenario_variant_spec) */
     const char *sizes;                          /* name of its <cdf>, NULL: none or inline */
     const struct scenario_cdf *cdf;             /* NULL: fixed size */
     bool has_load;                              /* Poisson: a swept load applies */

@@ -25,6 +25,9 @@ PARAM_TABLE(measure_params, MEASURE_PARAMS)
 #define PARAM_STRUCT struct topology_link_params
 PARAM_TABLE(topology_link_params, TOPOLOGY_LINK_PARAMS)
 #undef PARAM_STRUCT
+#define PARAM_STRUCT struct flow_params
+PARAM_TABLE(flow_params, FLOW_PARAMS)
+#undef PARAM_STRUCT
 #define PARAM_STRUCT struct cdf_point_params
 PARAM_TABLE(cdf_point_params, CDF_POINT_PARAMS)
 #undef PARAM_STRUCT
@@ -68,7 +71,11 @@ const struct scenario_element scenario_elements[] = {
     { "workload", "scenario", OCCURS_SOME, false, NULL, NULL, "kind", "who sends what to whom, and when; several run together",
       { { "kind", ATTR_WORD, true, NULL, "kind of workload" },
         { "name", ATTR_NAME, false, NULL, "name of the workload; unless given, its kind" },
-        { "sizes", ATTR_NAME, false, NULL, "message sizes: the name of a <cdf>" } } },
+        { "sizes", ATTR_NAME, false, NULL, "message sizes: the name of a <cdf>" },
+        { "file", ATTR_TEXT, false, NULL, "kind flows: a text file of flows, found from the scenario's directory" } } },
+    { "flow", "workload", OCCURS_ANY, false, &flow_params_table, NULL, NULL, "a flow of a workload of kind flows",
+      { { "src", ATTR_NAME, true, NULL, "the sending host: its number, or its name where the topology names hosts" },
+        { "dst", ATTR_NAME, true, NULL, "the receiving host" } } },
     { "cdf", "workload", OCCURS_AT_MOST_ONCE, false, NULL, NULL, NULL, "message sizes of this workload alone",
       { { "source", ATTR_TEXT, false, NULL, "where the figures come from" } } },
     { "cdf", "scenario", OCCURS_ANY, false, NULL, NULL, NULL, "a distribution of message sizes that workloads name in `sizes`; linear between points",

@@ -31,7 +31,7 @@ enum scenario_occurs { OCCURS_ONCE, OCCURS_AT_MOST_ONCE, OCCURS_SOME /* one or m
 /** Tables that depend on an attribute: the element's parameters are those of the table that its `choice` attribute picks. */
 struct scenario_choice { const char *word; const struct param_table *table; const char *about; };
 
-#define SCENARIO_ATTR_MAX 4
+#define SCENARIO_ATTR_MAX 5
 struct scenario_element {
     const char *name, *parent;                  /* parent "" for the root */
     enum scenario_occurs occurs;

@@ -12,6 +12,7 @@
 #include "../model/roce/roce_params.h"
 #include "../model/tcp/tcp_params.h"
 #include "../model/workload/workload.h"
+#include "flows_file.h"
 #include "scenario_internal.h"
 #include "topology.h"
 
@@ -320,6 +321,75 @@ static void read_named_cdf(struct reader *r, const xmlNode *n)
     sc->cdfs[sc->ncdfs++] = c;
 }
 
+/* --- flows --- */
+
+static void add_flow(struct reader *r, const xmlNode *n, const struct host_names *names, struct wl_flow *out)
+{
+    static const char *const end[] = { "src", "dst" };
+    const struct scenario_params *p = params_read(r, &(struct part){ .parent = "workload", .element = "flow", .table = &flow_params_table }, n, NULL);
+    const struct flow_params *v = p->values;
+    char err[200];
+    uint32_t node[2] = { 0, 1 };
+    bool found = true;
+    for (int i = 0; i < 2; i++)
+        if (!host_names_find(names, attr(r, n, end[i]), &node[i], err, sizeof err)) {
+            scenario_xml_error(r->x, n, end[i], "<flow> %s: %s", end[i], err);
+            found = false;
+        }
+    if (found && node[0] == node[1])
+        scenario_xml_error(r->x, n, "dst", "<flow> src and dst are the same host");
+    bool has_prio = p->given >> (param_find(p->table, "prio") - p->table->rows) & 1;
+    *out = (struct wl_flow){ node[0], node[1], has_prio ? (uint8_t)v->prio : WL_PRIO_OWN, v->size_bytes, v->start_ps };
+}
+
+static size_t count_children(const xmlNode *n, const char *name)
+{
+    size_t count = 0;
+    for (const xmlNode *c = n->children; c; c = c->next)
+        count += is(c, name);
+    return count;
+}
+
+/* Found from the directory of the file that names it. */
+static const char *path_beside(struct reader *r, const xmlNode *n, const char *path)
+{
+    const char *file = scenario_xml_file(r->x, n), *slash = file ? strrchr(file, '/') : NULL;
+    char joined[4096];
+    if (*path == '/' || !slash)
+        return path;
+    snprintf(joined, sizeof joined, "%.*s/%s", (int)(slash - file), file, path);
+    return scenario_memory_text(r->m, joined);
+}
+
+static void read_flows(struct reader *r, const xmlNode *n, struct scenario_workload *w)
+{
+    const struct scenario_topology *t = &r->sc->topology;
+    const char *file = attr(r, n, "file");
+    size_t listed = count_children(n, "flow"), nfile = 0;
+    struct wl_flow *from_file = NULL;
+    struct flows_file_error e;
+    struct host_names names;
+    if (!host_names_init(&names, t->node_names, t->list ? t->list->nhosts + t->list->nswitches : 0, t->list ? t->list->nhosts : 0))
+        abort();
+    if (file) {
+        file = path_beside(r, n, file);
+        if (!flows_file_read(file, &names, &from_file, &nfile, &e))
+            scenario_error(r->x->errors, file, e.line, "%s", e.text);
+    } else if (!listed) {
+        scenario_xml_error(r->x, n, NULL, "a workload of kind flows needs a file or <flow> elements");
+    }
+    struct wl_flow *all = scenario_memory_get(r->m, nfile + listed + 1, sizeof *all);
+    if (nfile)
+        memcpy(all, from_file, nfile * sizeof *all);
+    size_t k = nfile;
+    for (const xmlNode *c = n->children; c; c = c->next)
+        if (is(c, "flow"))
+            add_flow(r, c, &names, &all[k++]);
+    w->spec->flows = (struct wl_flow_list){ all, k };
+    host_names_fini(&names);
+    free(from_file);
+}
+
 static int workload_kind(const char *word)
 {
     for (int i = 0; i < WL_KIND_COUNT; i++)
@@ -345,6 +415,12 @@ static void read_workload(struct reader *r, const xmlNode *n)
     wl_spec_init(w->spec, (enum wl_kind)kind);
     w->has_load = wl_kinds[kind].has_load;
     const struct scenario_params *p = params_read(r, &(struct part){ "scenario", "workload", "workload", name, wl_kinds[kind].table, NULL }, n, wl_spec_params(w->spec));
+    if (kind == WL_FLOWS)
+        read_flows(r, n, w);
+    else if (attr(r, n, "file"))
+        scenario_xml_error(r->x, n, "file", "file has no use in a workload of kind %s: it lists flows", word);
+    else if (child(n, "flow"))
+        scenario_xml_error(r->x, child(n, "flow"), NULL, "<flow> belongs to a workload of kind=\"flows\" only");
     w->sizes = attr(r, n, "sizes");
     const xmlNode *points = child(n, "cdf");
     const struct param *size = param_find(p->table, "size");
@@ -410,13 +486,14 @@ static void read_expect(struct reader *r, const xmlNode *n) { r->sc->expect_fail
 void scenario_read(struct scenario *sc, const struct scenario_xml *x)
 {
     static const struct { const char *name; void (*read)(struct reader *r, const xmlNode *n); } parts[] = {
-        { "description", read_description }, { "topology", read_topology }, { "fabric", read_fabric }, { "transport", read_transport },
+        { "description", read_description }, { "fabric", read_fabric }, { "transport", read_transport },
         { "workload", read_workload }, { "cdf", read_named_cdf }, { "compare", read_compare }, { "expect", read_expect }, { "size", read_size },
     };
     struct reader r = { sc, x, sc->memory };
     const xmlNode *root = xmlDocGetRootElement(x->doc);
     copy_name(sc->name, attr(&r, root, "name"));
     read_measure(&r, child(root, "measure"));
+    read_topology(&r, child(root, "topology")); /* before workloads, which may name its hosts */
     for (const xmlNode *c = root->children; c; c = c->next)
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
             if (is(c, parts[i].name))

@@ -53,9 +53,9 @@ static void check_sum(struct scenario *sc, struct scenario_errors *e, double swe
     }
 }
 
-static struct wl_chan *no_channel(void *ctx, uint32_t src, uint32_t dst, uint32_t which, const struct wl_sink *sink, void *sink_ctx)
+static struct wl_chan *no_channel(void *ctx, uint32_t src, uint32_t dst, uint8_t prio, uint32_t which, const struct wl_sink *sink, void *sink_ctx)
 {
-    (void)ctx; (void)src; (void)dst; (void)which; (void)sink; (void)sink_ctx;
+    (void)ctx; (void)src; (void)dst; (void)prio; (void)which; (void)sink; (void)sink_ctx;
     return NULL;
 }
 
@@ -74,6 +74,21 @@ static void check_stream(struct scenario *sc, const struct scenario_workload *w,
         scenario_error(e, w->file, w->line, "workload \"%s\": %s", w->name, err);
 }
 
+/* Flows in other priorities than a transport's have the class selector for DSCP, which then must not be the transport's own DSCP. */
+static void check_classes(const struct scenario *sc, const struct scenario_workload *w, struct scenario_errors *e)
+{
+    unsigned used = 0;
+    for (size_t i = 0; i < w->spec->flows.n; i++)
+        if (w->spec->flows.flow[i].prio != WL_PRIO_OWN)
+            used |= 1u << w->spec->flows.flow[i].prio;
+    for (uint32_t t = 0; t < sc->ntransports; t++) {
+        const struct transport_params *p = sc->transports[t].params;
+        if (p->dscp % 8 == 0 && p->dscp / 8 != p->prio && (used >> p->dscp / 8 & 1))
+            scenario_error(e, w->file, w->line, "workload \"%s\" has flows of priority %lld, whose DSCP is %lld; transport \"%s\" has this DSCP in priority %lld",
+                           w->name, (long long)p->dscp / 8, (long long)p->dscp, sc->transports[t].name, (long long)p->prio);
+    }
+}
+
 void scenario_check_workloads(struct scenario *sc, struct scenario_errors *e, double *own_load, bool *have_load)
 {
     for (uint32_t i = 0; i < sc->nworkloads; i++) {
@@ -84,8 +99,10 @@ void scenario_check_workloads(struct scenario *sc, struct scenario_errors *e, do
             *own_load = w->spec->u.poisson.load > *own_load ? w->spec->u.poisson.load : *own_load;
         }
     }
-    for (uint32_t i = 0; i < sc->nworkloads && !e->count; i++)
+    for (uint32_t i = 0; i < sc->nworkloads && !e->count; i++) {
         check_stream(sc, &sc->workloads[i], e);
+        check_classes(sc, &sc->workloads[i], e);
+    }
     if (!sc->nloads)
         check_sum(sc, e, -1);
     for (size_t i = 0; i < sc->nloads; i++)

@@ -82,7 +82,7 @@ static void pairs(struct wl_stream *st, wl_pair_fn *fn)
     for (int64_t round = 0; round < rounds; round++) {
         choose_senders(st, round);
         for (uint32_t i = 0; i < senders; i++)
-            fn(st->w, g->senders[i], g->receiver);
+            fn(st->w, g->senders[i], g->receiver, WL_PRIO_OWN);
     }
 }
 

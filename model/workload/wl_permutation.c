@@ -46,7 +46,7 @@ static void pairs(struct wl_stream *st, wl_pair_fn *fn)
 {
     const struct permutation *g = st->state;
     for (uint32_t i = 0; i < wl_nhosts(st); i++)
-        fn(st->w, g->sources[i].host, g->sources[i].partner);
+        fn(st->w, g->sources[i].host, g->sources[i].partner, WL_PRIO_OWN);
 }
 
 static bool may_post(const struct source *so)

@@ -66,8 +66,8 @@ static void pairs(struct wl_stream *st, wl_pair_fn *fn)
 {
     const struct pingpong *g = st->state;
     for (uint32_t i = 0; i < g->n; i++) {
-        fn(st->w, g->pairs[i].host[0], g->pairs[i].host[1]);
-        fn(st->w, g->pairs[i].host[1], g->pairs[i].host[0]);
+        fn(st->w, g->pairs[i].host[0], g->pairs[i].host[1], WL_PRIO_OWN);
+        fn(st->w, g->pairs[i].host[1], g->pairs[i].host[0], WL_PRIO_OWN);
     }
 }
 

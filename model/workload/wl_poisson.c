@@ -116,7 +116,7 @@ static void pairs(struct wl_stream *st, wl_pair_fn *fn)
     for (uint32_t i = 0; i < g->n; i++) {
         struct source *so = &g->sources[i];
         while (advance(so))
-            fn(st->w, so->host, draw_peer(so));
+            fn(st->w, so->host, draw_peer(so), WL_PRIO_OWN);
         rewind_source(so, i);
     }
 }

@@ -23,15 +23,21 @@ void *wl_alloc(size_t n, size_t size)
 
 static size_t pair_slot(const struct wl *w, uint64_t key)
 {
-    size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (w->pair_cap - 1);
+    uint64_t h = key * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(h ^ h >> 32) & (w->pair_cap - 1);
     while (w->pairs[i].chans && w->pairs[i].key != key)
         i = (i + 1) & (w->pair_cap - 1);
     return i;
 }
 
-static struct wl_pair *pair_get(struct wl *w, uint32_t src, uint32_t dst)
+/* Hosts number less than 2^24. The transport's own priority comes first. */
+static uint64_t pair_key(uint32_t src, uint32_t dst, uint8_t prio)
 {
-    uint64_t key = (uint64_t)src << 32 | dst;
+    return (uint64_t)src << 40 | (uint64_t)dst << 16 | (uint8_t)(prio + 1);
+}
+
+static struct wl_pair *pair_get(struct wl *w, uint64_t key)
+{
     if (2 * (w->npairs + 1) > w->pair_cap) {
         struct wl_pair *old = w->pairs;
         size_t old_cap = w->pair_cap;
@@ -55,21 +61,22 @@ static void on_delivered(void *ctx, struct wl_chan *c, uint64_t id, int64_t now_
 static void on_completed(void *ctx, struct wl_chan *c, uint64_t id, int64_t now_ps, enum rnic_wc_status status);
 static const struct wl_sink book = { on_delivered, on_completed };
 
-static struct wl_chan *pair_chan(struct wl *w, uint32_t src, uint32_t dst, struct wl_pair *p, uint32_t which)
+static struct wl_chan *pair_chan(struct wl *w, struct wl_pair *p, uint32_t which)
 {
     if (!p->chans[which])
-        p->chans[which] = w->conf.ops->connect(w->conf.ctx, src, dst, which, &book, w);
+        p->chans[which] = w->conf.ops->connect(w->conf.ctx, (uint32_t)(p->key >> 40), (uint32_t)(p->key >> 16) & 0xffffff,
+                                               (uint8_t)(p->key - 1), which, &book, w);
     return p->chans[which];
 }
 
-static struct wl_chan *chan_for(struct wl *w, uint32_t src, uint32_t dst)
+static struct wl_chan *chan_for(struct wl *w, uint32_t src, uint32_t dst, uint8_t prio)
 {
     if (w->conf.per_message)
-        return w->conf.ops->connect(w->conf.ctx, src, dst, 0, &book, w);
-    struct wl_pair *p = pair_get(w, src, dst);
+        return w->conf.ops->connect(w->conf.ctx, src, dst, prio, 0, &book, w);
+    struct wl_pair *p = pair_get(w, pair_key(src, dst, prio));
     uint32_t which = p->turn;
     p->turn = which + 1 == w->conf.per_pair ? 0 : which + 1;
-    return pair_chan(w, src, dst, p, which);
+    return pair_chan(w, p, which);
 }
 
 static int by_key(const void *a, const void *b)
@@ -78,7 +85,7 @@ static int by_key(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void note_pair(struct wl *w, uint32_t src, uint32_t dst) { (void)pair_get(w, src, dst); }
+static void note_pair(struct wl *w, uint32_t src, uint32_t dst, uint8_t prio) { (void)pair_get(w, pair_key(src, dst, prio)); }
 
 uint64_t wl_connect_all(struct wl *w)
 {
@@ -92,11 +99,9 @@ uint64_t wl_connect_all(struct wl *w)
         if (w->pairs[i].chans)
             keys[n++] = w->pairs[i].key;
     qsort(keys, n, sizeof *keys, by_key);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t src = (uint32_t)(keys[i] >> 32), dst = (uint32_t)keys[i];
+    for (size_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < w->conf.per_pair; k++)
-            (void)pair_chan(w, src, dst, pair_get(w, src, dst), k);
-    }
+            (void)pair_chan(w, pair_get(w, keys[i]), k);
     free(keys);
     return (uint64_t)n * w->conf.per_pair;
 }
@@ -212,12 +217,12 @@ static uint64_t new_message(struct wl *w)
     return w->nmsg++;
 }
 
-uint64_t wl_post(struct wl_stream *st, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t cookie)
+uint64_t wl_post_prio(struct wl_stream *st, uint32_t src, uint32_t dst, uint8_t prio, uint64_t bytes, uint64_t cookie)
 {
     struct wl *w = st->w;
     int64_t now = sim_now(w->sim), from = w->start_ps + w->conf.window.warmup_ps;
     uint64_t id = new_message(w);
-    struct wl_chan *c = chan_for(w, src, dst);
+    struct wl_chan *c = chan_for(w, src, dst, prio);
     w->msg[id] = (struct wl_message){ .src = w->hosts[src].node, .dst = w->hosts[dst].node, .flow = c ? wl_chan_id(c) : UINT32_MAX,
         .stream = st->index, .outcome = WL_UNFINISHED, .measured = now >= from && now < w->end_ps, .bytes = bytes, .posted_ps = now,
         .delivered_ps = -1, .completed_ps = -1 };

@@ -3,7 +3,7 @@
  *
  *  One struct wl runs any number of streams (specifications) at once over the same hosts. Every source draws from streams keyed by
  *  (seed, stream, source), so what is posted depends on nothing that the network does, but for the closed loops: ping-pong,
- *  permutation with a window, incast in rounds.
+ *  permutation with a window, incast in rounds. Flows are listed one by one.
  */
 #ifndef RNICSIM_WORKLOAD_WORKLOAD_H
 #define RNICSIM_WORKLOAD_WORKLOAD_H
@@ -71,26 +71,39 @@ enum wl_pattern { WL_PATTERN_RANDOM, WL_PATTERN_SHIFT };
     X(outstanding, COUNT, 1, 1, 1000000, NULL, "messages that each host keeps under way", "rnicsim") \
     X(jitter_ps, TIME, 0, 0, WL_TIME_MAX, NULL, "each host starts up to this later, uniformly", "rnicsim")
 
+/** A list of messages, each with its own hosts, size, time and priority. */
+#define WL_PRIO_OWN 255          /* a flow's priority: the transport's */
+struct wl_flow { uint32_t src, dst; uint8_t prio; /* 0..7 or WL_PRIO_OWN */ int64_t bytes /* 1 .. WL_BYTES_MAX */, start_ps; };
+struct wl_flow_list { const struct wl_flow *flow; size_t n; };
+#define WL_FLOWS_PARAMS(X) \
+    WL_START_PARAM(X) \
+    X(from_first, BOOL, 0, 0, 1, NULL, "count the flows' start times from the earliest of them", "HPCC's traces begin at 2 s") \
+    X(limit, COUNT, 0, 0, INT64_C(100000000), NULL, "only so many flows, the earliest; 0: all", "rnicsim")
+
 struct wl_pingpong_params    { PARAM_FIELDS(WL_PINGPONG_PARAMS) };
 struct wl_poisson_params     { PARAM_FIELDS(WL_POISSON_PARAMS) };
 struct wl_incast_params      { PARAM_FIELDS(WL_INCAST_PARAMS) };
 struct wl_permutation_params { PARAM_FIELDS(WL_PERMUTATION_PARAMS) };
-extern const struct param_table wl_pingpong_params_table, wl_poisson_params_table, wl_incast_params_table, wl_permutation_params_table;
+struct wl_flows_params       { PARAM_FIELDS(WL_FLOWS_PARAMS) };
+extern const struct param_table wl_pingpong_params_table, wl_poisson_params_table, wl_incast_params_table, wl_permutation_params_table,
+                                wl_flows_params_table;
 
-enum wl_kind { WL_PINGPONG, WL_POISSON, WL_INCAST, WL_PERMUTATION, WL_KIND_COUNT };
+enum wl_kind { WL_PINGPONG, WL_POISSON, WL_INCAST, WL_PERMUTATION, WL_FLOWS, WL_KIND_COUNT };
 
 struct wl_spec {
     enum wl_kind kind;
     struct wl_cdf cdf;           /* n 0: every message has size_bytes; checked by wl_new */
+    struct wl_flow_list flows;   /* kind WL_FLOWS; not copied: it must outlive the workload */
     union {
         struct wl_pingpong_params    pingpong;
         struct wl_poisson_params     poisson;
         struct wl_incast_params      incast;
         struct wl_permutation_params permutation;
+        struct wl_flows_params       flows;
     } u;
 };
 
-/** The kinds by name ("ping-pong", "poisson", "incast", "permutation"), with their parameter tables, for schema and describe. */
+/** The kinds by name ("ping-pong", "poisson", "incast", "permutation", "flows"), with their parameter tables, for schema and describe. */
 struct wl_kind_info { const char *name, *about; const struct param_table *table; bool has_load; };
 extern const struct wl_kind_info wl_kinds[WL_KIND_COUNT];
 /** The union's member as its table knows it (all start at the same address). */
@@ -108,9 +121,10 @@ struct wl_window { int64_t warmup_ps, duration_ps; };
 struct wl;
 
 struct wl_connect_ops {
-    /** A channel from hosts[src] to hosts[dst] whose sink is given; number `which` (< per_pair) of that pair, or a fresh one if
-     *  per_message. It may still be connecting. NULL aborts the run: the message fails with RNIC_WC_FATAL_ERR. */
-    struct wl_chan *(*connect)(void *ctx, uint32_t src, uint32_t dst, uint32_t which, const struct wl_sink *sink, void *sink_ctx);
+    /** A channel from hosts[src] to hosts[dst] in priority prio (WL_PRIO_OWN: the transport's) whose sink is given; number `which`
+     *  (< per_pair) of that pair and priority, or a fresh one if per_message. It may still be connecting. NULL aborts the run: the message
+     *  fails with RNIC_WC_FATAL_ERR. */
+    struct wl_chan *(*connect)(void *ctx, uint32_t src, uint32_t dst, uint8_t prio, uint32_t which, const struct wl_sink *sink, void *sink_ctx);
     /** The channel's only message has ended (per_message); may be NULL. Never called from within the channel's own callbacks. */
     void (*disconnect)(void *ctx, struct wl_chan *c);
     /** All streams have posted all and all messages have ended; may be NULL. */
@@ -134,9 +148,9 @@ struct wl *wl_new(struct sim *s, const struct wl_config *c) SIM_MUST_CHECK;
 /** Does not free the channels: they are the connect callback's. */
 void wl_free(struct wl *w);
 
-/** Largest message that any stream may send. */
+/** Largest message that any stream may send, of flows the largest of the list. */
 uint64_t wl_max_bytes(const struct wl *w);
-/** Ask the callback for every channel that will be used, in order of (src, dst, which); Poisson streams are rehearsed to know
+/** Ask the callback for every channel that will be used, in order of (src, dst, prio, which); Poisson streams are rehearsed to know
  *  their pairs. Returns how many. With per_message: none. Before wl_start. */
 uint64_t wl_connect_all(struct wl *w);
 /** Begin at at_ps >= now. */

@@ -8,7 +8,7 @@
 
 struct wl_stream;
 
-typedef void wl_pair_fn(struct wl *w, uint32_t src, uint32_t dst);
+typedef void wl_pair_fn(struct wl *w, uint32_t src, uint32_t dst, uint8_t prio);
 
 /** A kind of generator. */
 struct wl_generator {
@@ -27,7 +27,7 @@ struct wl_generator {
     /** Posts in all, 0 if the window bounds them. */
     uint64_t (*expected)(const struct wl_stream *st);
 };
-extern const struct wl_generator wl_pingpong_generator, wl_poisson_generator, wl_incast_generator, wl_permutation_generator;
+extern const struct wl_generator wl_pingpong_generator, wl_poisson_generator, wl_incast_generator, wl_permutation_generator, wl_flows_generator;
 extern const struct wl_generator *const wl_generators[WL_KIND_COUNT];
 
 struct wl_stream {
@@ -60,9 +60,14 @@ struct wl {
     bool done_told;
 };
 
-/** Post now; cookie comes back with wl_cookie. Returns the id. The channel's callbacks do not run before it returns, unless
+/** Post now in a priority; cookie comes back with wl_cookie. Returns the id. The channel's callbacks do not run before it returns, unless
  *  the channel has failed: then completed runs with failed set. */
-uint64_t wl_post(struct wl_stream *st, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t cookie);
+uint64_t wl_post_prio(struct wl_stream *st, uint32_t src, uint32_t dst, uint8_t prio, uint64_t bytes, uint64_t cookie);
+/** The same in the transport's own priority. */
+static inline uint64_t wl_post(struct wl_stream *st, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t cookie)
+{
+    return wl_post_prio(st, src, dst, WL_PRIO_OWN, bytes, cookie);
+}
 /** Post at at_ps; until then it counts as a source that may still post. */
 void wl_post_at(struct wl_stream *st, int64_t at_ps, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t cookie);
 static inline uint64_t wl_cookie(const struct wl_stream *st, uint64_t id) { return st->w->row[id].cookie; }

@@ -18,16 +18,21 @@ PARAM_TABLE(wl_incast_params, WL_INCAST_PARAMS)
 PARAM_TABLE(wl_permutation_params, WL_PERMUTATION_PARAMS)
 #undef PARAM_STRUCT
 
+#define PARAM_STRUCT struct wl_flows_params
+PARAM_TABLE(wl_flows_params, WL_FLOWS_PARAMS)
+#undef PARAM_STRUCT
+
 const struct wl_kind_info wl_kinds[WL_KIND_COUNT] = {
     [WL_PINGPONG] = { "ping-pong", "pairs of hosts with one message under way, there and back in turn", &wl_pingpong_params_table, false },
     [WL_POISSON] = { "poisson", "open loop: each source posts at exponential gaps at a load of its link", &wl_poisson_params_table, true },
     [WL_INCAST] = { "incast", "many hosts post one message each to one receiver, in rounds", &wl_incast_params_table, false },
     [WL_PERMUTATION] = { "permutation", "each host sends to one other and receives from one other", &wl_permutation_params_table, false },
+    [WL_FLOWS] = { "flows", "a list of messages, each with its source, destination, size, start and priority", &wl_flows_params_table, false },
 };
 
 const struct wl_generator *const wl_generators[WL_KIND_COUNT] = {
     [WL_PINGPONG] = &wl_pingpong_generator, [WL_POISSON] = &wl_poisson_generator,
-    [WL_INCAST] = &wl_incast_generator, [WL_PERMUTATION] = &wl_permutation_generator,
+    [WL_INCAST] = &wl_incast_generator, [WL_PERMUTATION] = &wl_permutation_generator, [WL_FLOWS] = &wl_flows_generator,
 };
 
 void wl_spec_init(struct wl_spec *s, enum wl_kind kind)
@@ -79,7 +84,7 @@ int wl_check(const struct wl_config *c, char *err, size_t errlen)
     return SIM_OK;
 }
 
-/* Every kind has size_bytes as its first parameter. */
+/* Of flows, the largest. */
 static int64_t fixed_size(const struct wl_spec *s)
 {
     switch (s->kind) {
@@ -87,6 +92,12 @@ static int64_t fixed_size(const struct wl_spec *s)
     case WL_POISSON:     return s->u.poisson.size_bytes;
     case WL_INCAST:      return s->u.incast.size_bytes;
     case WL_PERMUTATION: return s->u.permutation.size_bytes;
+    case WL_FLOWS: {
+        int64_t max = 0;
+        for (size_t i = 0; i < s->flows.n; i++)
+            max = s->flows.flow[i].bytes > max ? s->flows.flow[i].bytes : max;
+        return max;
+    }
     default:             return 0;
     }
 }

@@ -22,7 +22,7 @@ struct bench {
     struct sim *s;
     struct wl *w;
     struct wl_chan *chans[4 * HOSTS * HOSTS];
-    uint32_t nchans, fail_from, refused, done, src[4 * HOSTS * HOSTS], dst[4 * HOSTS * HOSTS];
+    uint32_t nchans, fail_from, refused, done, src[4 * HOSTS * HOSTS], dst[4 * HOSTS * HOSTS], prio[4 * HOSTS * HOSTS];
     bool started, refuse;
 };
 struct wire { struct wl_chan base; struct bench *b; uint64_t sent; };
@@ -55,7 +55,7 @@ static void wire_send(struct wl_chan *c)
 static uint64_t wire_timeouts(const struct wl_chan *c) { (void)c; return 0; }
 static const struct chan_ops wire_ops = { .send = wire_send, .timeouts = wire_timeouts };
 
-static struct wl_chan *connect_wire(void *ctx, uint32_t src, uint32_t dst, uint32_t which, const struct wl_sink *sink, void *sink_ctx)
+static struct wl_chan *connect_wire(void *ctx, uint32_t src, uint32_t dst, uint8_t prio, uint32_t which, const struct wl_sink *sink, void *sink_ctx)
 {
     struct bench *b = ctx;
     (void)which;
@@ -71,6 +71,7 @@ static struct wl_chan *connect_wire(void *ctx, uint32_t src, uint32_t dst, uint3
     x->b = b;
     b->src[b->nchans] = src;
     b->dst[b->nchans] = dst;
+    b->prio[b->nchans] = prio;
     return b->chans[b->nchans++] = &x->base;
 }
 
@@ -322,6 +323,52 @@ static void determined_by_seed_and_stream_alone(void **state)
     free(book);
 }
 
+/* Flows at their own times from their own hosts, in the order of the list where times are equal. */
+static void list_some_flows(struct wl_spec *spec)
+{
+    static struct wl_flow some[200];
+    for (uint32_t i = 0; i < 200; i++)
+        some[i] = (struct wl_flow){ i * 7 % HOSTS, (i * 7 + 1) % HOSTS, WL_PRIO_OWN, 100 + i, (int64_t)(199 - i) / 2 * US };
+    spec->flows = (struct wl_flow_list){ some, 200 };
+}
+
+static void flows_are_posted_as_listed(void **state)
+{
+    (void)state;
+    static const struct wl_flow list[] = {
+        { 3, 1, WL_PRIO_OWN, 1000, 9 * US }, { 0, 1, 5, 2000, 4 * US }, { 0, 1, WL_PRIO_OWN, 3000, 4 * US }, { 3, 2, 0, 4000, 4 * US + 1 }, { 0, 1, 5, 5000, 30 * US },
+    };
+    for (int limited = 0; limited < 2; limited++) {
+        struct bench b = { 0 };
+        struct wl_spec spec;
+        size_t n;
+        wl_spec_init(&spec, WL_FLOWS);
+        spec.flows = (struct wl_flow_list){ list, 5 };
+        spec.u.flows.from_first = limited;
+        spec.u.flows.limit = limited ? 4 : 0;
+        spec.u.flows.start_ps = limited ? 2 * US : 0;
+        int64_t shift = limited ? -2 * US : 0;
+        setup(&b, &spec, 1, 1, 20 * US);
+        assert_int_equal(wl_max_bytes(b.w), 5000);
+        const struct wl_message *m = play(&b, &n);
+        assert_int_equal(n, limited ? 4 : 5);
+        static const int order[] = { 1, 2, 3, 0, 4 };
+        for (size_t i = 0; i < n; i++) {
+            const struct wl_flow *f = &list[order[i]];
+            assert_int_equal(m[i].src, 100 + f->src);
+            assert_int_equal(m[i].dst, 100 + f->dst);
+            assert_int_equal(m[i].bytes, f->bytes);
+            assert_int_equal(m[i].posted_ps, 10 * US + f->start_ps + shift);
+            assert_int_equal(m[i].measured, f->start_ps + shift < 20 * US);
+            assert_int_equal(b.prio[m[i].flow], f->prio);
+        }
+        assert_int_equal(b.nchans, 4);           /* one a (src, dst, priority), a pair's own priority first */
+        assert_true(b.src[0] == 0 && b.prio[0] == WL_PRIO_OWN && b.src[1] == 0 && b.prio[1] == 5 && b.src[2] == 3 && b.dst[2] == 1);
+        assert_int_equal(b.done, 1);
+        teardown(&b);
+    }
+}
+
 /* The window is [warm-up, warm-up + duration); a stream that nothing else bounds stops with it. */
 static void the_window_bounds_and_measures(void **state)
 {
@@ -336,6 +383,8 @@ static void the_window_bounds_and_measures(void **state)
             spec.u.incast.interval_ps = 7 * US;
         } else if (kind == WL_PERMUTATION) {
             spec.u.permutation.messages = 0;
+        } else if (kind == WL_FLOWS) {
+            list_some_flows(&spec);
         }
         b.s = sim_new(1);
         struct wl_host hosts[HOSTS];
@@ -371,6 +420,8 @@ static void failures_end_closed_loops(void **state)
             if (kind == WL_PERMUTATION) {
                 spec.u.permutation.messages = 0;
                 spec.u.permutation.outstanding = 2;
+            } else if (kind == WL_FLOWS) {
+                list_some_flows(&spec);
             }
             setup(&b, &spec, 1, 1, 300 * US);
             const struct wl_message *m = play(&b, &n);
@@ -427,7 +478,7 @@ int main(void)
         cmocka_unit_test(incast_rounds_follow_each_other), cmocka_unit_test(permutation_keeps_its_window),
         cmocka_unit_test(poisson_peers_are_uniform_among_others), cmocka_unit_test(ranges_split_senders_from_receivers),
         cmocka_unit_test(determined_by_seed_and_stream_alone), cmocka_unit_test(the_window_bounds_and_measures),
-        cmocka_unit_test(failures_end_closed_loops), cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(flows_are_posted_as_listed), cmocka_unit_test(failures_end_closed_loops), cmocka_unit_test(refusals_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
