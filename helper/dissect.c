@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "dissect_internal.h"
 
+#include "../model/wire/cm.h"
 #include "../model/wire/pcap.h"
 
 #include <arpa/inet.h>
@@ -81,17 +82,34 @@ static void print_syndrome(struct dissect *d, uint8_t s)
     }
 }
 
-/* Connection management MADs (class 7) go to QP 1 as UD payload. */
-static void print_mad(struct dissect *d, const struct pkt *p)
+/* Connection management datagrams, between QPs 1. */
+static void print_cm(struct dissect *d, const struct pkt *p)
 {
-    static const char *const names[] = { "REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP" };
-    uint8_t head[24];
-    if (p->payload_len != 256)
+    uint8_t mad[WIRE_MAD_BYTES];
+    struct wire_cm m;
+    if (p->payload_len != sizeof mad)
         return;
-    pkt_payload_read(p, 0, sizeof head, head);
-    unsigned attribute = (unsigned)head[16] << 8 | head[17];
-    if (head[1] == 7 && attribute >= 0x10 && attribute <= 0x16)
-        fprintf(d->out, " CM %s", names[attribute - 0x10]);
+    pkt_payload_read(p, 0, sizeof mad, mad);
+    if (!wire_cm_decode(mad, sizeof mad, &m))
+        return;
+    fprintf(d->out, " CM %s tid 0x%" PRIx64 " local 0x%08x", wire_cm_name(m.kind), m.transaction, m.local_id);
+    if (m.kind != CM_REQ)
+        fprintf(d->out, " remote 0x%08x", m.remote_id);
+    switch (m.kind) {
+    case CM_REQ:
+        fprintf(d->out, " service 0x%016" PRIx64 " %s qp 0x%06x psn %u mtu %u resources %u depth %u retry %u rnr %u timeout %u", m.u.req.service_id,
+                m.u.req.service_type == 0 ? "RC" : m.u.req.service_type == 1 ? "UC" : "other", m.u.req.qpn, m.u.req.psn, wire_cm_mtu_bytes(m.u.req.mtu),
+                m.u.req.responder_resources, m.u.req.initiator_depth, m.u.req.retry_cnt, m.u.req.rnr_retry, m.u.req.path[0].ack_timeout);
+        break;
+    case CM_REP:
+        fprintf(d->out, " qp 0x%06x psn %u resources %u depth %u rnr %u ack delay %u", m.u.rep.qpn, m.u.rep.psn, m.u.rep.responder_resources,
+                m.u.rep.initiator_depth, m.u.rep.rnr_retry, m.u.rep.target_ack_delay);
+        break;
+    case CM_REJ: fprintf(d->out, " reason %u (%s)", m.u.rej.reason, wire_cm_reason_name(m.u.rej.reason)); break;
+    case CM_MRA: fprintf(d->out, " service timeout %u", m.u.mra.service_timeout); break;
+    case CM_DREQ: fprintf(d->out, " qp 0x%06x", m.u.dreq.qpn); break;
+    default: break;
+    }
 }
 
 static void print_roce(struct dissect *d, const struct pkt *p, bool icrc_ok)
@@ -121,7 +139,7 @@ static void print_roce(struct dissect *d, const struct pkt *p, bool icrc_ok)
     if (op->flags & ROCE_OP_PAYLOAD)
         fprintf(d->out, " %u B pad %u", p->payload_len, r->pad);
     if (op->flags & ROCE_OP_DETH && r->dqpn == 1)
-        print_mad(d, p);
+        print_cm(d, p);
     if (icrc_ok)
         fprintf(d->out, " ICRC ok");
     if (r->tver)

@@ -6,6 +6,7 @@
 #include "../model/cc/cc.h"
 #include "../model/fabric/link_params.h"
 #include "../model/fabric/switch_params.h"
+#include "../model/roce/roce_params.h"
 #include "../model/workload/workload.h"
 #include "scenario_internal.h"
 #include "topology.h"
@@ -54,6 +55,9 @@ static void check_transports(struct scenario *sc, struct scenario_errors *e)
         t->ecn = given(sc, t->params, "ecn") ? t->params->ecn != 0 : t->cc->ecn;
         if (t->kind == SCENARIO_TCP && t->params->operation != 0)
             scenario_error(e, t->file, t->line, "transport \"%s\": a socket only sends; operation write and read are verbs of iwarp and roce", t->name);
+        if (t->roce && t->roce->service != ROCE_SERVICE_RC)
+            scenario_error(e, t->file, t->line, "transport \"%s\": services uc and ud are for programs, a lost message cannot be told from a late one; a "
+                           "scenario takes service rc", t->name);
     }
 }
 

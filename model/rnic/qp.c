@@ -255,7 +255,7 @@ void rnic_complete_recv(struct rnic_qp *qp, enum rnic_wc_status status, const st
     assert(qp->recv_open);
     qp->recv_open = 0;
     struct rnic_wc wc = { .wr_id = qp->cur_recv.wr_id, .status = status, .op = RNIC_OP_RECV, .byte_len = info->byte_len, .imm = info->imm,
-                          .qpn = qp->qpn, .invalidated_key = info->invalidated_key, .has_imm = info->has_imm, .has_inv = info->has_inv };
+                          .qpn = qp->qpn, .invalidated_key = info->invalidated_key, .has_imm = info->has_imm, .has_inv = info->has_inv, .src_addr = info->src_addr, .src_qpn = info->src_qpn };
     if (!rnic_cq_push(qp->recv_cq, &wc, info->dma_bytes))
         (void)rnic_qp_modify(qp, RNIC_QP_ERROR);
 }

@@ -19,6 +19,8 @@ extern "C" {
 
 struct rnic_qp_ops {
     const char *name;                        /* "RoCEv2", "iWARP" */
+    /** What this transport cannot do though verbs could: SIM_OK or SIM_ERR_PARAM. May be NULL. */
+    int  (*check_send)(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
     /** WQEs have become visible to the NIC: [what it knew, sq_visible). May be NULL. */
     void (*kick)(struct rnic_qp *qp);
     /** A receive has been posted. May be NULL. */
@@ -141,7 +143,7 @@ static inline uint32_t rnic_recv_posted(const struct rnic_qp *qp) { return qp->r
 enum rnic_fault rnic_recv_place(struct rnic_qp *qp, uint32_t off, uint32_t len, const struct pkt *p, uint32_t from);
 enum rnic_fault rnic_recv_place_bytes(struct rnic_qp *qp, uint32_t off, uint32_t len, const uint8_t *bytes);
 /** What a receive completion tells beside its length. */
-struct rnic_recv_info { uint32_t byte_len, imm, invalidated_key; uint8_t has_imm, has_inv, solicited; uint32_t dma_bytes; };
+struct rnic_recv_info { uint32_t byte_len, imm, invalidated_key; uint8_t has_imm, has_inv, solicited; uint32_t dma_bytes, src_addr, src_qpn; };
 /** The current receive is complete. An error status does not change the QP's state. */
 void rnic_complete_recv(struct rnic_qp *qp, enum rnic_wc_status status, const struct rnic_recv_info *info);
 

@@ -83,6 +83,8 @@ static int check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
         return SIM_ERR_PARAM;
     if ((wr->flags & RNIC_SEND_INLINE) && (to_local || wr->sge.len > MAX_INLINE_BYTES))
         return SIM_ERR_PARAM;
+    if (qp->ops->check_send != NULL && qp->ops->check_send(qp, wr) != SIM_OK)
+        return SIM_ERR_PARAM;
     if (wr->op == RNIC_OP_LOCAL_INV)
         return SIM_OK;
     return rnic_check(qp, wr->sge.lkey, wr->sge.va, wr->sge.len, to_local ? RNIC_LOCAL_WRITE : 0) == RNIC_FAULT_NONE ? SIM_OK : SIM_ERR_PARAM;

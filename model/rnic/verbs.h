@@ -51,7 +51,10 @@ struct rnic_send_wr {
     uint64_t remote_va;          /* WRITE, READ, atomics */
     uint32_t rkey;
     uint32_t imm_or_inv;         /* immediate data, or the key to invalidate */
-    uint64_t compare, swap_add;
+    union {
+        struct { uint64_t compare, swap_add; };              /* atomics */
+        struct { uint32_t addr, qpn, qkey; } ud;             /* unreliable datagram: its address handle; qpn 0: the QP's own peer */
+    };
 };
 struct rnic_recv_wr { uint64_t wr_id; struct rnic_sge sge; };
 struct rnic_wc {
@@ -60,7 +63,10 @@ struct rnic_wc {
     enum rnic_opcode op;         /* RNIC_OP_RECV for receives, also of a Write with immediate */
     uint32_t byte_len, imm, qpn, invalidated_key;
     uint8_t  has_imm, has_inv;
+    uint32_t src_addr, src_qpn;  /* unreliable datagram: where it came from */
 };
+
+#define RNIC_GRH_BYTES 40        /* an unreliable datagram's payload begins so far into its receive, and byte_len counts it */
 
 /** A CQ whose entries the application on `core` picks up at the host's completion cost: on_wc is called once per completion,
  *  in order, when the application sees it. Outside a simulation it is called at once. Full (more than depth entries not yet seen):
@@ -84,7 +90,7 @@ void *rnic_qp_ctx(const struct rnic_qp *qp);
 #define RNIC_COUNTERS(X) \
     X(packet_seq_err) X(local_ack_timeout_err) X(rnr_nak_retry_err) X(out_of_sequence) X(duplicate_request) X(out_of_buffer) \
     X(np_cnp_sent) X(rp_cnp_handled) X(np_ecn_marked_roce_packets) X(retransmitted_packets) X(retransmitted_bytes) X(timeouts) \
-    X(remote_access_err) X(sent_packets) X(received_packets) X(timer_waits) X(acks_sent) X(naks_sent)
+    X(remote_access_err) X(sent_packets) X(received_packets) X(timer_waits) X(acks_sent) X(naks_sent) X(dropped_messages) X(qkey_viol)
 struct rnic_counters {
 #define X(n) uint64_t n;
     RNIC_COUNTERS(X)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /** The inside of a RoCE QP, shared by this room's files: qp (life, endpoint, arbitration), req (requester), resp (responder),
- *  retry (what is sent again).
+ *  message (SENDs and WRITEs arriving), unreliable (UC, UD), retry (what is sent again).
  *
  *  PSNs live here as 64-bit packet numbers that count from 0 at the first PSN: PSN = (psn0 + number) mod 2^24. What arrives is
  *  mapped to the number nearest to what is expected, so no other code knows about the wrap.
@@ -101,7 +101,11 @@ struct roce_qp {
     uint32_t src, dst, dqpn, flow_hash;
     uint32_t psn0;
     uint16_t sport;
+    uint32_t qkey;                       /* UD */
     uint8_t  dscp, control_dscp, ttl, ecn;
+    uint8_t  service;                    /* enum roce_service */
+    uint8_t  opcode_base;                /* of the service's SEND and WRITE opcodes */
+    uint8_t  retry_cnt, rnr_retry;
     bool     connected, cnp_pending, resp_turn;
     struct roce_req  req;
     struct roce_resp resp;
@@ -143,6 +147,23 @@ bool roce_resp_ack_ready(const struct roce_qp *q);
 void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p);
 static inline bool roce_resp_data_ready(const struct roce_qp *q) { return q->resp.queue_head != q->resp.queue_tail; }
 bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p);
+
+/* roce_message.c: each returns 0, or the NAK's syndrome where the packet is at fault. */
+/** Is a packet of len bytes as long as its place in its message says: full unless it is the last, not empty unless it is the only one? */
+bool roce_message_fits(const struct roce_qp *q, unsigned flags, uint32_t len);
+/** The first packet of a message: what its RETH says is checked and kept (IBTA 9.7.4.1.2 to .4). */
+unsigned roce_message_begin(struct roce_qp *q, const struct pkt *p, unsigned flags);
+unsigned roce_message_place_send(struct roce_qp *q, const struct pkt *p);
+unsigned roce_message_place_write(struct roce_qp *q, const struct pkt *p, unsigned flags);
+/** A message is complete: completions and watchers. The responder's own state is settled before. */
+void roce_message_finish(struct roce_qp *q, const struct pkt *p, unsigned flags);
+
+/* roce_unreliable.c: UC and UD. */
+/** A packet of a service that is not acknowledged has left: it is done. */
+void roce_unreliable_sent(struct roce_qp *q, const struct rnic_wqe *w, uint32_t index);
+void roce_unreliable_rx(struct roce_qp *q, const struct pkt *p);
+/** The rnic_qp_ops.check_send of all services. */
+int roce_check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
 /* roce_params.c */
 /** RNR NAK timer code to time (IBTA vol. 1 table 45). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/** Parameters of a RoCEv2 RC QP. Both ends of a connection are given their own. */
+/** Parameters of a RoCEv2 QP. Both ends of a connection are given their own. */
 #ifndef RNICSIM_ROCE_ROCE_PARAMS_H
 #define RNICSIM_ROCE_ROCE_PARAMS_H
 
@@ -9,14 +9,19 @@
 extern "C" {
 #endif
 
+#define ROCE_SERVICES "rc|uc|ud"
 #define ROCE_RETRIES "go-back-n|go-back-0"
 #define ROCE_NAK_RULES "once|rewind"
 #define ROCE_ACK_REQUESTS "message|drain"
+enum roce_service { ROCE_SERVICE_RC, ROCE_SERVICE_UC, ROCE_SERVICE_UD };
 enum roce_retry_kind { ROCE_GO_BACK_N, ROCE_GO_BACK_0 };
 enum roce_nak_rule { ROCE_NAK_ONCE, ROCE_NAK_REWIND };
 enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
 
 #define ROCE_PARAMS(X) \
+    X(service, ENUM, 0, 0, 2, ROCE_SERVICES, \
+      "rc: reliable connection; uc: unreliable connection (SEND and WRITE, a message with a gap is lost); ud: unreliable datagram (SENDs of one packet); scenarios take rc", \
+      "IBTA vol. 1 9.7 (RC), 9.8.2 (UC), 9.8.3 (UD)") \
     X(mtu_bytes, BYTES, 1024, 256, 4096, NULL, "path MTU: payload of a full packet; 256, 512, 1024, 2048 or 4096", \
       "IBTA vol. 1 9.7; 1024 fits a 1500-byte Ethernet, the common default") \
     X(sq_depth, COUNT, 128, 1, 65536, NULL, "send WQEs that fit", "perftest's tx-depth 128") \

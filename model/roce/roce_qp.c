@@ -104,6 +104,12 @@ static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
         take_cnp(q, now_ps);
         return;
     }
+    if (q->service != ROCE_SERVICE_RC) {
+        if (p->ecn == CE && q->service == ROCE_SERVICE_UC && p->payload_len > 0)
+            marked(q, now_ps);
+        roce_unreliable_rx(q, p);
+        return;
+    }
     if (op > ROCE_SEND_ONLY_INV || wire_roce_op[op].name == NULL)
         return; /* not of a reliable connection */
     if (p->ecn == CE && p->payload_len > 0)
@@ -239,7 +245,7 @@ static void roce_destroy(struct rnic_qp *qp)
     free(q);
 }
 
-static const struct rnic_qp_ops roce_qp_ops = { .name = "RoCEv2", .error = roce_error, .destroy = roce_destroy };
+static const struct rnic_qp_ops roce_qp_ops = { .name = "RoCEv2", .check_send = roce_check_send, .error = roce_error, .destroy = roce_destroy };
 
 static bool valid_mtu(int64_t mtu) { return mtu >= 256 && mtu <= 4096 && (mtu & (mtu - 1)) == 0; }
 
@@ -258,8 +264,10 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
         return NULL;
     }
     q->params = params;
+    static const uint8_t base[] = { [ROCE_SERVICE_RC] = 0, [ROCE_SERVICE_UC] = ROCE_UC, [ROCE_SERVICE_UD] = ROCE_UD_SEND_ONLY - ROCE_SEND_ONLY };
+    q->service = (uint8_t)params->service;
+    q->opcode_base = base[params->service];
     q->retry = roce_retry_kinds[params->retry];
-    q->timeout_ps = params->local_ack_timeout ? ACK_TIMEOUT_UNIT_PS << params->local_ack_timeout : 0;
     q->cc.link_bps = link_bps;
     q->cc.ops = cc != NULL ? cc : cc_find("none");
     q->cc.params = cc_params;
@@ -294,51 +302,85 @@ static uint64_t window_limit(const struct roce_qp *q)
     return limit;
 }
 
-int roce_qp_connect(struct rnic_qp *qp, const struct roce_peer *peer)
+static void set_limits(struct roce_qp *q, const struct roce_peer *peer)
 {
-    struct roce_qp *q = roce_of(qp);
-    uint32_t mtu = (uint32_t)q->params->mtu_bytes;
-    if (peer->path_mtu_bytes && peer->path_mtu_bytes < mtu)
-        mtu = peer->path_mtu_bytes;
-    if (!valid_mtu(mtu) || peer->prio >= PORT_PRIOS || peer->dscp > 63 || peer->base_rtt_ps < 0)
-        return SIM_ERR_PARAM;
-    if (qp->state != RNIC_QP_INIT)
-        return SIM_ERR_STATE;
+    const struct roce_params *own = q->params;
+    unsigned timeout = peer->limits_given ? peer->local_ack_timeout : (unsigned)own->local_ack_timeout;
+    q->timeout_ps = timeout ? ACK_TIMEOUT_UNIT_PS << timeout : 0;
+    q->retry_cnt = peer->limits_given ? peer->retry_cnt : (uint8_t)own->retry_cnt;
+    q->rnr_retry = peer->limits_given ? peer->rnr_retry : (uint8_t)own->rnr_retry;
+    q->req.retries_left = q->retry_cnt;
+    q->req.rnr_left = q->rnr_retry;
+}
+
+static void set_path(struct roce_qp *q, const struct roce_peer *peer, uint32_t mtu)
+{
     q->mtu = mtu;
     q->mtu_shift = (uint32_t)__builtin_ctz(mtu);
     q->src = peer->local_addr;
     q->dst = peer->remote_addr;
     q->dqpn = peer->remote_qpn & ROCE_PSN_MASK;
+    q->qkey = peer->qkey;
     q->dscp = peer->dscp;
     q->control_dscp = q->params->control_dscp < 64 ? (uint8_t)q->params->control_dscp : peer->dscp;
     q->ttl = peer->ttl ? peer->ttl : 64;
-    uint64_t mixed = ((uint64_t)qp->ep.id << 32 | qp->qpn) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = ((uint64_t)q->base.ep.id << 32 | q->base.qpn) * UINT64_C(0x9e3779b97f4a7c15);
     q->sport = (uint16_t)(0xc000 | mixed >> 50);
     q->flow_hash = pkt_flow_hash(q->src, q->dst, PROTO_UDP, q->sport, WIRE_ROCE_PORT);
+}
+
+static int attach(struct roce_qp *q)
+{
+    struct host *h = rnic_dev_host(q->base.dev);
+    if (h == NULL)
+        return SIM_OK;
+    int bad = host_bind_roce(h, q->base.qpn, &q->base.ep);
+    if (!bad) {
+        host_attach(h, &q->base.ep);
+        host_set_offloaded(h, &q->base.ep, true);
+    }
+    return bad;
+}
+
+int roce_qp_ready_to_receive(struct rnic_qp *qp, const struct roce_peer *peer)
+{
+    struct roce_qp *q = roce_of(qp);
+    uint32_t mtu = (uint32_t)q->params->mtu_bytes;
+    if (peer->path_mtu_bytes && peer->path_mtu_bytes < mtu)
+        mtu = peer->path_mtu_bytes;
+    if (!valid_mtu(mtu) || peer->prio >= PORT_PRIOS || peer->dscp > 63 || peer->base_rtt_ps < 0 || peer->retry_cnt > 7 || peer->rnr_retry > 7 ||
+        peer->local_ack_timeout > 31)
+        return SIM_ERR_PARAM;
+    if (qp->state != RNIC_QP_INIT)
+        return SIM_ERR_STATE;
+    set_path(q, peer, mtu);
+    set_limits(q, peer);
     q->resp.psn0 = peer->remote_psn & ROCE_PSN_MASK;
     q->req.limit = window_limit(q);
     q->req.ord = peer->ird && peer->ird < (uint32_t)q->params->ord ? peer->ird : (uint32_t)q->params->ord;
     q->req.timed_ps = -1;
-    q->req.retries_left = (uint8_t)q->params->retry_cnt;
-    q->req.rnr_left = (uint8_t)q->params->rnr_retry;
     start_cc(q, peer->base_rtt_ps);
     qp->ep.prio = peer->prio;
     qp->ep.urgent_prio = q->params->control_prio < PORT_PRIOS ? (uint8_t)q->params->control_prio : peer->prio;
     int bad = rnic_qp_modify(qp, RNIC_QP_RTR);
     if (!bad)
-        bad = rnic_qp_modify(qp, RNIC_QP_RTS);
-    struct host *h = rnic_dev_host(qp->dev);
-    if (!bad && h != NULL) {
-        bad = host_bind_roce(h, qp->qpn, &qp->ep);
-        if (!bad) {
-            host_attach(h, &qp->ep);
-            host_set_offloaded(h, &qp->ep, true);
-        }
-    }
+        bad = attach(q);
     q->connected = !bad;
     return bad;
 }
 
+int roce_qp_ready_to_send(struct rnic_qp *qp)
+{
+    return qp->state == RNIC_QP_RTR ? rnic_qp_modify(qp, RNIC_QP_RTS) : SIM_ERR_STATE;
+}
+
+int roce_qp_connect(struct rnic_qp *qp, const struct roce_peer *peer)
+{
+    int bad = roce_qp_ready_to_receive(qp, peer);
+    return bad ? bad : roce_qp_ready_to_send(qp);
+}
+
+const struct roce_params *roce_qp_params(const struct rnic_qp *qp) { return ((const struct roce_qp *)(const void *)qp)->params; }
 uint32_t roce_qp_first_psn(const struct rnic_qp *qp) { return ((const struct roce_qp *)(const void *)qp)->psn0; }
 void roce_qp_set_first_psn(struct rnic_qp *qp, uint32_t psn) { roce_of(qp)->psn0 = psn & ROCE_PSN_MASK; }
 const struct cc *roce_qp_cc(const struct rnic_qp *qp) { return &((const struct roce_qp *)(const void *)qp)->cc; }

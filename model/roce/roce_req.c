@@ -2,6 +2,7 @@
 /* The requester: WQEs become request packets, acknowledgements and responses become progress (IBTA vol. 1 9.7.3 to 9.7.7). */
 #include "roce_internal.h"
 
+#define PROTO_UDP 17
 #define PSN_SPAN (UINT64_C(1) << 23) /* unacknowledged PSNs at most (IBTA 9.7.2) */
 
 enum { POS_FIRST, POS_MIDDLE, POS_LAST, POS_ONLY };
@@ -144,6 +145,19 @@ static void fill_remote(struct pkt *p, const struct rnic_send_wr *wr, uint64_t o
     }
 }
 
+/* A datagram's own destination, or the one that the QP was given. */
+static void address_datagram(const struct roce_qp *q, const struct rnic_send_wr *wr, struct pkt *p)
+{
+    p->roce.x.deth.qkey = q->qkey;
+    p->roce.x.deth.sqpn = q->base.qpn;
+    if (!wr->ud.qpn)
+        return;
+    p->dst = wr->ud.addr;
+    p->roce.dqpn = wr->ud.qpn & ROCE_PSN_MASK;
+    p->roce.x.deth.qkey = wr->ud.qkey;
+    p->flow_hash = pkt_flow_hash(p->src, p->dst, PROTO_UDP, p->sport, WIRE_ROCE_PORT);
+}
+
 static void count_sent(struct roce_qp *q, int64_t now_ps, struct pkt *p, uint64_t next)
 {
     struct roce_req *r = &q->req;
@@ -182,12 +196,14 @@ bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
     unsigned pos = (index > 0 ? POS_MIDDLE : POS_FIRST);
     if (next == end_of(w))
         pos = index > 0 ? POS_LAST : POS_ONLY;
-    roce_start_packet(q, p, request_opcode[wr->op][pos], roce_psn(q->psn0, r->nxt));
+    roce_start_packet(q, p, request_opcode[wr->op][pos] + q->opcode_base, roce_psn(q->psn0, r->nxt));
     unsigned flags = wire_roce_op[p->roce.opcode].flags;
     if (flags & (ROCE_OP_RETH | ROCE_OP_ATOMICETH))
         fill_remote(p, wr, off);
     if (flags & (ROCE_OP_IMM | ROCE_OP_IETH))
         p->roce.imm_or_rkey = wr->imm_or_inv;
+    if (flags & ROCE_OP_DETH)
+        address_datagram(q, wr, p);
     if (!has_response(wr->op)) {
         uint64_t left = wr->sge.len - off;
         if (add_payload(q, w, off, left < q->mtu ? (uint32_t)left : q->mtu, p) != RNIC_FAULT_NONE) {
@@ -199,13 +215,18 @@ bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
         r->reads_out++;
     }
     w->tflags |= ROCE_WQE_STARTED;
-    p->roce.ack_req = ask_for_ack(q, w, next);
-    count_sent(q, now_ps, p, next);
+    if (q->service == ROCE_SERVICE_RC) {
+        p->roce.ack_req = ask_for_ack(q, w, next);
+        count_sent(q, now_ps, p, next);
+    }
     r->nxt = next;
     if (r->max < next)
         r->max = next;
+    uint32_t i = r->wqe_nxt;
     if (next == end_of(w))
         r->wqe_nxt++;
+    if (q->service != ROCE_SERVICE_RC)
+        roce_unreliable_sent(q, w, i);
     return true;
 }
 
@@ -277,8 +298,8 @@ static void tell_cc(struct roce_qp *q, int64_t now_ps, uint64_t packets)
 static void note_progress(struct roce_qp *q, int64_t now_ps)
 {
     q->req.progress_ps = now_ps;
-    q->req.retries_left = (uint8_t)q->params->retry_cnt;
-    q->req.rnr_left = (uint8_t)q->params->rnr_retry;
+    q->req.retries_left = q->retry_cnt;
+    q->req.rnr_left = q->rnr_retry;
 }
 
 /* Everything before packet number `to` has arrived, says the peer; a READ or atomic under way is done only by its responses and stops
@@ -377,7 +398,7 @@ static void not_ready(struct roce_qp *q, int64_t now_ps, uint64_t number, unsign
 {
     struct roce_req *r = &q->req;
     q->base.count.rnr_nak_retry_err++;
-    if (q->params->rnr_retry != 7) {
+    if (q->rnr_retry != 7) {
         if (r->rnr_left == 0) {
             fail_oldest(q, RNIC_WC_RNR_RETRY_EXC_ERR);
             return;
@@ -491,7 +512,7 @@ void roce_req_timeout(struct roce_qp *q, int64_t now_ps)
     q->base.count.local_ack_timeout_err++;
     q->base.count.timeouts++;
     q->base.count.timer_waits++;
-    roce_trace(q, now_ps, SIM_TRACE_TIMEOUT, (uint64_t)q->params->retry_cnt - r->retries_left, 0);
+    roce_trace(q, now_ps, SIM_TRACE_TIMEOUT, (uint64_t)q->retry_cnt - r->retries_left, 0);
     if (!may_retry(q))
         return;
     if (q->cc.ops->timeout)

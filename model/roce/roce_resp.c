@@ -211,88 +211,12 @@ static void atomic_request(struct roce_qp *q, const struct pkt *p)
 
 /* --- SEND and WRITE --- */
 
-/* Is this packet's length right for its place in its message? */
-static bool length_fits(const struct roce_qp *q, unsigned flags, uint32_t len)
+/* A SEND's bytes do not fit where its receive says: the receive fails as the request does. */
+static void refuse_send(struct roce_qp *q, unsigned syndrome)
 {
-    if (!(flags & ROCE_OP_LAST))
-        return len == q->mtu;
-    return len <= q->mtu && (len > 0 || (flags & ROCE_OP_FIRST));
-}
-
-static bool begin_message(struct roce_qp *q, const struct pkt *p, unsigned flags)
-{
-    struct roce_resp *r = &q->resp;
-    const struct pkt_roce *h = &p->roce;
-    r->message_first = r->expected;
-    r->total = 0;
-    if (flags & ROCE_OP_SEND)
-        return true;
-    uint32_t len = h->x.reth.len;
-    if ((flags & ROCE_OP_LAST) ? len != p->payload_len : len <= q->mtu || len > UINT32_C(1) << 31) {
-        refuse(q, ROCE_NAK_INVALID);
-        return false;
-    }
-    if (rnic_check(&q->base, h->x.reth.rkey, h->x.reth.va, len, RNIC_REMOTE_WRITE) != RNIC_FAULT_NONE) {
-        refuse(q, ROCE_NAK_ACCESS);
-        return false;
-    }
-    r->va = r->start_va = h->x.reth.va;
-    r->rkey = h->x.reth.rkey;
-    r->left = r->total = len;
-    return true;
-}
-
-static bool place_send(struct roce_qp *q, const struct pkt *p)
-{
-    struct roce_resp *r = &q->resp;
     struct rnic_recv_info none = { 0 };
-    enum rnic_fault f = rnic_recv_place(&q->base, r->total, p->payload_len, p, 0);
-    if (f == RNIC_FAULT_NONE) {
-        r->total += p->payload_len;
-        return true;
-    }
-    bool too_long = f == RNIC_FAULT_BOUNDS && (uint64_t)r->total + p->payload_len > q->base.cur_recv.sge.len;
-    rnic_complete_recv(&q->base, too_long ? RNIC_WC_LOC_LEN_ERR : RNIC_WC_LOC_PROT_ERR, &none);
-    refuse(q, too_long ? ROCE_NAK_INVALID : ROCE_NAK_OPERATION);
-    return false;
-}
-
-static bool place_write(struct roce_qp *q, const struct pkt *p, unsigned flags)
-{
-    struct roce_resp *r = &q->resp;
-    uint32_t len = p->payload_len;
-    if ((flags & ROCE_OP_LAST) ? len != r->left : len >= r->left) {
-        refuse(q, ROCE_NAK_INVALID);
-        return false;
-    }
-    if (rnic_place(&q->base, r->rkey, r->va, len, RNIC_REMOTE_WRITE, p, 0) != RNIC_FAULT_NONE) {
-        refuse(q, ROCE_NAK_ACCESS);
-        return false;
-    }
-    r->va += len;
-    r->left -= len;
-    return true;
-}
-
-/* A message is complete; the responder's own state is settled before the application hears of it. */
-static void finish_message(struct roce_qp *q, const struct pkt *p, unsigned flags)
-{
-    struct roce_resp *r = &q->resp;
-    struct rnic_recv_info info = { .byte_len = r->total, .solicited = p->roce.se, .dma_bytes = p->payload_len };
-    if (flags & ROCE_OP_IMM) {
-        info.has_imm = 1;
-        info.imm = p->roce.imm_or_rkey;
-    }
-    if (flags & ROCE_OP_IETH) {
-        info.has_inv = 1;
-        info.invalidated_key = p->roce.imm_or_rkey;
-    }
-    uint64_t va = r->start_va;
-    uint32_t rkey = r->rkey, total = r->total;
-    if (flags & ROCE_OP_WRITE)
-        rnic_write_done(&q->base, rkey, va, total, p->payload_len);
-    if (q->base.recv_open)
-        rnic_complete_recv(&q->base, RNIC_WC_SUCCESS, &info);
+    rnic_complete_recv(&q->base, syndrome == ROCE_NAK_INVALID ? RNIC_WC_LOC_LEN_ERR : RNIC_WC_LOC_PROT_ERR, &none);
+    refuse(q, syndrome);
 }
 
 static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags)
@@ -300,7 +224,7 @@ static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags
     struct roce_resp *r = &q->resp;
     bool takes_recv = (flags & (ROCE_OP_SEND | ROCE_OP_IMM)) != 0, last = flags & ROCE_OP_LAST;
     uint8_t op = flags & ROCE_OP_SEND ? ROCE_RESP_SEND : ROCE_RESP_WRITE;
-    if (r->op != ((flags & ROCE_OP_FIRST) ? ROCE_RESP_IDLE : op) || !length_fits(q, flags, p->payload_len)) {
+    if (r->op != ((flags & ROCE_OP_FIRST) ? ROCE_RESP_IDLE : op) || !roce_message_fits(q, flags, p->payload_len)) {
         refuse(q, ROCE_NAK_INVALID); /* out of sequence (IBTA 9.7.4.1.2) */
         return;
     }
@@ -308,10 +232,17 @@ static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags
         receiver_not_ready(q);
         return;
     }
-    if ((flags & ROCE_OP_FIRST) && !begin_message(q, p, flags))
+    unsigned bad = flags & ROCE_OP_FIRST ? roce_message_begin(q, p, flags) : 0;
+    if (!bad && op == ROCE_RESP_WRITE)
+        bad = roce_message_place_write(q, p, flags);
+    if (bad) {
+        refuse(q, bad);
         return;
-    if (op == ROCE_RESP_SEND ? !place_send(q, p) : !place_write(q, p, flags))
+    }
+    if (op == ROCE_RESP_SEND && (bad = roce_message_place_send(q, p)) != 0) {
+        refuse_send(q, bad);
         return;
+    }
     if ((flags & ROCE_OP_IETH) && rnic_remote_inv(&q->base, p->roce.imm_or_rkey) != RNIC_FAULT_NONE) {
         refuse(q, ROCE_NAK_ACCESS);
         return;
@@ -329,7 +260,7 @@ static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags
     else if (r->ack_pending && r->ack_syndrome >= ROCE_AETH_RNR)
         acknowledge(r); /* the NAK that waits to be sent is out of date */
     if (last)
-        finish_message(q, p, flags);
+        roce_message_finish(q, p, flags);
 }
 
 /* --- order --- */

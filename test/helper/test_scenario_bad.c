@@ -78,6 +78,7 @@ static const struct bad { const char *name; struct parts p; const char *want[3];
 
     { "part of another kind", { .transport = "<transport name=\"t\" kind=\"tcp\"><roce/></transport>" }, { "t.xml:4: <roce> has no use in a transport of kind tcp" } },
     { "socket that reads", { .transport = "<transport name=\"t\" kind=\"tcp\" operation=\"read\"/>" }, { "t.xml:4: transport \"t\": a socket only sends" } },
+    { "datagrams", { .transport = "<transport name=\"t\" kind=\"roce\"><roce service=\"ud\"/></transport>" }, { "t.xml:4: transport \"t\": services uc and ud are for programs" } },
     { "fabric sets a rate", { .fabric = "<fabric name=\"f\"><links rate=\"1Gbps\"/></fabric>" }, { "t.xml:3: <links> has no attribute \"rate\"" } },
     { "thresholds out of order", { .fabric = "<fabric name=\"f\"><switch ecn=\"on\" ecn-kmin=\"400kB\" ecn-kmax=\"100kB\"/></fabric>" }, { "t.xml:3: fabric \"f\": " } },
     { "two fabrics of a name", { .fabric = FABRIC FABRIC }, { "t.xml:3: a second fabric \"f\"" } },
