@@ -39,6 +39,8 @@ static void tcp_moved(void *user, int64_t now_ps, enum tcp_state state, int erro
             iwarp_start_established(q);
         return;
     }
+    if (q->phase != IWARP_TERMINATING && q->phase != IWARP_CLOSED)
+        iwarp_term_note(q, IWARP_LAYER_MPA, 0, 1);
     if (state == TCP_CLOSE_WAIT && q->phase != IWARP_TERMINATING) {
         q->phase = IWARP_CLOSED; /* no more FPDUs will come: RFC 5044 7.2 */
         q->close_pending = 1;
@@ -54,7 +56,8 @@ static void tcp_moved(void *user, int64_t now_ps, enum tcp_state state, int erro
         (void)rnic_qp_modify(&q->base, RNIC_QP_ERROR);
 }
 
-static const struct tcp_user_ops user_ops = { .fill = iwarp_tx_fill, .deliver = iwarp_rx_deliver, .acked = iwarp_tx_acked, .state = tcp_moved };
+static const struct tcp_user_ops user_ops = { .fill = iwarp_fpdu_fill, .deliver = iwarp_rx_deliver, .acked = iwarp_stream_acked,
+                                              .state = tcp_moved, .early = iwarp_early_rx };
 
 static bool tcp_alive(const struct iwarp_qp *q) { return q->tcp != NULL && tcp_state(q->tcp) != TCP_CLOSED; }
 
@@ -73,7 +76,7 @@ void iwarp_qp_settle(struct iwarp_qp *q, int64_t now_ps)
     }
     do {
         iwarp_tx_complete_sent(q);
-        while (iwarp_tx_announce(q))
+        while (iwarp_stream_announce(q))
             ;
     } while (q->announced == q->framed && q->framed - q->given < 4 * (uint64_t)tcp_emss(q->tcp) && iwarp_tx_frame_next(q));
     if (tcp_alive(q) && !q->abort_pending)
@@ -206,11 +209,12 @@ static void destroy(struct rnic_qp *qp)
             host_unbind_tcp(h, q->peer.addr.remote_addr, q->peer.addr.remote_port, q->peer.addr.local_port);
         host_detach(h, &qp->ep);
     }
-    iwarp_tx_free(q);
+    iwarp_stream_free(q);
     if (q->tcp != NULL)
         tcp_free(q->tcp);
     free(q->rbuf);
     free(q->inreads);
+    free(q->early);
     free(q->peer_pd);
     free(q->own_pd);
     rnic_qp_fini(qp);
@@ -243,7 +247,7 @@ struct rnic_qp *iwarp_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rn
     q->link_bps = link_bps;
     q->seed = seed;
     q->start_deadline_ps = SIM_NEVER_PS;
-    q->term_sent = q->term_received = -1;
+    q->term_sent = q->term_received = q->local_error = -1;
     for (unsigned i = 0; i < IWARP_QUEUES; i++)
         q->tx_msn[i] = q->rx_msn[i] = 1; /* RFC 5041 5.1 */
     if (rnic_dev_host(dev) != NULL) {
@@ -286,6 +290,34 @@ static int open_tcp(struct rnic_qp *qp, const struct iwarp_peer *peer, bool init
     return SIM_OK;
 }
 
+void iwarp_qp_break(struct rnic_qp *qp, enum iwarp_scope scope)
+{
+    static const struct { uint8_t layer, etype, code; } row[] = {
+        [IWARP_BROKEN_RDMAP] = { IWARP_LAYER_RDMAP, 0, 0 }, [IWARP_BROKEN_STREAM] = { IWARP_LAYER_RDMAP, 2, 7 }, [IWARP_BROKEN_GLOBAL] = { IWARP_LAYER_RDMAP, 2, 8 },
+        [IWARP_BROKEN_DDP] = { IWARP_LAYER_DDP, 0, 0 }, [IWARP_BROKEN_MPA] = { IWARP_LAYER_MPA, 0, 5 },
+    };
+    struct iwarp_qp *q = of(qp);
+    if (q->phase == IWARP_FULL) {
+        iwarp_term_send(q, row[scope].layer, row[scope].etype, row[scope].code, IWARP_TERM_PLAIN, NULL);
+    } else {
+        iwarp_term_note(q, row[scope].layer, row[scope].etype, row[scope].code); /* no FPDU may be sent yet, or none any more */
+        (void)rnic_qp_set_error(qp);
+    }
+    if (!q->up_told && q->up != NULL)
+        iwarp_qp_up(q, SIM_ERR_STATE);
+    q->dirty = 1;
+    endpoint_changed(&qp->ep);
+}
+
+void iwarp_qp_path_mss(struct rnic_qp *qp, uint32_t mss)
+{
+    struct iwarp_qp *q = of(qp);
+    if (q->tcp == NULL)
+        return;
+    tcp_set_path_mss(q->tcp, mss);
+    iwarp_stream_resize(q);
+}
+
 int iwarp_qp_connect(struct rnic_qp *qp, const struct iwarp_peer *peer, void (*up)(void *ctx, struct rnic_qp *qp, int status), void *ctx)
 {
     return open_tcp(qp, peer, true, up, ctx);
@@ -322,5 +354,7 @@ const uint8_t *iwarp_qp_peer_private_data(const struct rnic_qp *qp, uint32_t *le
 void iwarp_qp_set_reject(struct rnic_qp *qp) { of(qp)->reject = 1; }
 struct iwarp_agreed iwarp_qp_agreed(const struct rnic_qp *qp) { return of_const(qp)->agreed; }
 int32_t iwarp_qp_terminate_sent(const struct rnic_qp *qp) { return of_const(qp)->term_sent; }
+int32_t iwarp_qp_local_error(const struct rnic_qp *qp) { return of_const(qp)->local_error; }
+const struct iwarp_stats *iwarp_qp_stats(const struct rnic_qp *qp) { return &of_const(qp)->stats; }
 int32_t iwarp_qp_terminate_received(const struct rnic_qp *qp) { return of_const(qp)->term_received; }
 const struct tcp_conn *iwarp_qp_tcp(const struct rnic_qp *qp) { return of_const(qp)->tcp; }

@@ -29,11 +29,22 @@ const uint8_t *iwarp_qp_peer_private_data(const struct rnic_qp *qp, uint32_t *le
 /** The responder will reject the request that comes (before accept's request arrives): reply with R, then close. */
 void iwarp_qp_set_reject(struct rnic_qp *qp);
 /** What start-up agreed on; zero before. */
-struct iwarp_agreed { uint8_t up, revision, crc, rtr /* enum iwarp_rtr */; uint16_t ird, ord, peer_ird, peer_ord; };
+struct iwarp_agreed { uint8_t up, revision, crc, rtr /* enum iwarp_rtr */, tx_markers, rx_markers; uint16_t ird, ord, peer_ird, peer_ord; };
 struct iwarp_agreed iwarp_qp_agreed(const struct rnic_qp *qp);
 /** The last Terminate sent or received: layer << 16 | etype << 8 | code, or -1. */
 int32_t iwarp_qp_terminate_sent(const struct rnic_qp *qp);
 int32_t iwarp_qp_terminate_received(const struct rnic_qp *qp);
+/** The error that this side met first and what it is called, as above: one it sent a Terminate for, or one that no Terminate can tell (RFC
+ *  5044 section 8: 1, the connection was lost; 4, a bad start-up frame). -1: none. */
+int32_t iwarp_qp_local_error(const struct rnic_qp *qp);
+/** Something broke on this side: the peer is told by the Terminate that names the scope, if it can be told (RFC 5040 7.1 case 1, RFC 6581 9.3). */
+enum iwarp_scope { IWARP_BROKEN_RDMAP, IWARP_BROKEN_STREAM, IWARP_BROKEN_GLOBAL, IWARP_BROKEN_DDP, IWARP_BROKEN_MPA };
+void iwarp_qp_break(struct rnic_qp *qp, enum iwarp_scope scope);
+/** The path's MTU has changed: FPDUs not given to TCP yet are cut anew for the new MULPDU (RFC 5044 4.5). */
+void iwarp_qp_path_mss(struct rnic_qp *qp, uint32_t mss);
+/** Counts of one QP. early: FPDUs placed before those ahead of them had come; cut: FPDUs that TCP sent in pieces. */
+struct iwarp_stats { uint64_t crc_errors, marker_errors, fpdus_in, fpdus_symbolic, fpdus_early, fpdus_out, fpdus_cut, fpdus_packed; uint32_t reads_peak; };
+const struct iwarp_stats *iwarp_qp_stats(const struct rnic_qp *qp);
 /** NULL before connect or accept. */
 const struct tcp_conn *iwarp_qp_tcp(const struct rnic_qp *qp);
 

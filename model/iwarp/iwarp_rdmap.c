@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* DDP segments and RDMAP messages as they arrive, in stream order: checks, placement, completions. */
+/* DDP segments and RDMAP messages in stream order: checks, placement unless that is done already, completions. */
 #include "iwarp_internal.h"
 
 void iwarp_rdmap_short(struct iwarp_qp *q)
@@ -8,7 +8,7 @@ void iwarp_rdmap_short(struct iwarp_qp *q)
     iwarp_term_send(q, IWARP_LAYER_RDMAP, 2, 0xff, IWARP_TERM_PLAIN, NULL);
 }
 
-static void bad_opcode(struct iwarp_qp *q, const struct iwarp_segment *s)
+void iwarp_rdmap_opcode(struct iwarp_qp *q, const struct iwarp_segment *s)
 {
     iwarp_term_send(q, IWARP_LAYER_RDMAP, 2, 6, IWARP_TERM_DDP, s);
 }
@@ -18,13 +18,33 @@ static void bad_untagged(struct iwarp_qp *q, unsigned code, const struct iwarp_s
     iwarp_term_send(q, IWARP_LAYER_DDP, 2, code, IWARP_TERM_DDP, s);
 }
 
+bool iwarp_rdmap_single(struct iwarp_qp *q, enum iwarp_rx_class qn, const struct iwarp_segment *s, uint32_t len)
+{
+    if (s->hdr.msn != q->rx_msn[qn])
+        bad_untagged(q, 3, s);
+    else if (s->hdr.mo != 0)
+        bad_untagged(q, 4, s);
+    else if (s->len > len)
+        bad_untagged(q, 5, s);
+    else if (s->len < len || !s->hdr.last)
+        iwarp_rdmap_short(q);
+    else
+        return true;
+    return false;
+}
+
+/* --- tagged --- */
+
 static enum rnic_fault place(struct iwarp_qp *q, const struct iwarp_segment *s, unsigned need)
 {
+    if (s->placed) /* the right may have gone since */
+        return rnic_check(&q->base, s->hdr.stag, s->hdr.to, s->len, need);
     return s->p != NULL ? rnic_place(&q->base, s->hdr.stag, s->hdr.to, s->len, need, s->p, s->from)
                         : rnic_place_bytes(&q->base, s->hdr.stag, s->hdr.to, s->len, need, s->bytes);
 }
 
-/* --- tagged --- */
+/* Bytes still on their way to memory when the message completes. */
+static uint32_t dma_bytes(const struct iwarp_segment *s) { return s->placed ? 0 : s->len; }
 
 static void write_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
 {
@@ -42,17 +62,18 @@ static void write_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
     q->write_bytes += s->len;
     if (s->hdr.last) {
         q->write_open = 0;
-        rnic_write_done(&q->base, q->write_stag, q->write_to, q->write_bytes, s->len);
+        q->write_before = q->write_bytes;
+        rnic_write_done(&q->base, q->write_stag, q->write_to, q->write_bytes, dma_bytes(s));
     }
 }
 
 static void read_response(struct iwarp_qp *q, const struct iwarp_segment *s)
 {
-    if (q->read_head == q->read_tail) {
-        bad_opcode(q, s); /* nothing was asked for */
+    struct iwarp_read *r = q->read_head != q->read_tail ? &q->reads[q->read_head & (q->read_cap - 1)] : NULL;
+    if (r == NULL || r->atomic) {
+        iwarp_rdmap_opcode(q, s); /* no Read is the oldest that waits */
         return;
     }
-    struct iwarp_read *r = &q->reads[q->read_head & (q->read_cap - 1)];
     enum rnic_fault f = RNIC_FAULT_NONE;
     if (s->len > 0 && s->hdr.stag != r->stag)
         f = RNIC_FAULT_KEY;
@@ -72,23 +93,21 @@ static void read_response(struct iwarp_qp *q, const struct iwarp_segment *s)
         struct iwarp_read done = *r;
         q->read_head++;
         if (done.has_wqe)
-            rnic_complete_send(&q->base, done.wqe, RNIC_WC_SUCCESS, s->len);
+            rnic_complete_send(&q->base, done.wqe, RNIC_WC_SUCCESS, dma_bytes(s));
     }
 }
 
 /* --- untagged --- */
 
-static bool is_send(unsigned opcode) { return opcode >= RDMAP_SEND && opcode <= RDMAP_SEND_SE_INV; }
-
 static void send_done(struct iwarp_qp *q, const struct iwarp_segment *s)
 {
     bool inv = s->hdr.opcode == RDMAP_SEND_INV || s->hdr.opcode == RDMAP_SEND_SE_INV;
-    struct rnic_recv_info info = { .byte_len = q->recv_bytes, .dma_bytes = s->len,
+    struct rnic_recv_info info = { .byte_len = q->recv_bytes, .dma_bytes = dma_bytes(s),
         .solicited = s->hdr.opcode == RDMAP_SEND_SE || s->hdr.opcode == RDMAP_SEND_SE_INV };
     if (inv) {
         enum rnic_fault f = rnic_remote_inv(&q->base, s->hdr.stag);
         if (f != RNIC_FAULT_NONE) {
-            iwarp_term_send(q, IWARP_LAYER_RDMAP, 1, f == RNIC_FAULT_PD ? 3 : 0, IWARP_TERM_DDP, s);
+            iwarp_term_protection(q, f, s);
             return;
         }
         info.has_inv = 1;
@@ -97,6 +116,13 @@ static void send_done(struct iwarp_qp *q, const struct iwarp_segment *s)
     q->rx_msn[IWARP_QN_SEND]++;
     q->recv_bytes = 0;
     rnic_complete_recv(&q->base, RNIC_WC_SUCCESS, &info);
+}
+
+static enum rnic_fault recv_place(struct iwarp_qp *q, const struct iwarp_segment *s)
+{
+    if (s->placed)
+        return rnic_recv_fits(&q->base, 0, s->hdr.mo, s->len) ? RNIC_FAULT_NONE : RNIC_FAULT_KEY; /* it fitted: its region has gone */
+    return s->p != NULL ? rnic_recv_place(&q->base, s->hdr.mo, s->len, s->p, s->from) : rnic_recv_place_bytes(&q->base, s->hdr.mo, s->len, s->bytes);
 }
 
 static void send_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
@@ -117,11 +143,10 @@ static void send_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
         }
         q->recv_opcode = s->hdr.opcode;
     } else if (q->recv_opcode != s->hdr.opcode) {
-        bad_opcode(q, s);
+        iwarp_rdmap_opcode(q, s);
         return;
     }
-    enum rnic_fault f = s->p != NULL ? rnic_recv_place(&q->base, s->hdr.mo, s->len, s->p, s->from)
-                                     : rnic_recv_place_bytes(&q->base, s->hdr.mo, s->len, s->bytes);
+    enum rnic_fault f = recv_place(q, s);
     if (f == RNIC_FAULT_BOUNDS) {
         struct rnic_recv_info info = { .byte_len = q->recv_bytes };
         rnic_complete_recv(&q->base, RNIC_WC_LOC_LEN_ERR, &info);
@@ -141,30 +166,24 @@ static void send_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
 
 static void read_request(struct iwarp_qp *q, const struct iwarp_segment *s)
 {
-    if (s->hdr.msn != q->rx_msn[IWARP_QN_READ])
-        bad_untagged(q, 3, s);
-    else if (s->hdr.mo != 0)
-        bad_untagged(q, 4, s);
-    else if (s->len > RDMAP_READ_REQUEST_BYTES)
-        bad_untagged(q, 5, s);
-    else if (s->len < RDMAP_READ_REQUEST_BYTES || !s->hdr.last)
-        iwarp_rdmap_short(q);
-    else if (q->inread_tail - q->inread_head >= q->agreed.ird)
+    if (!iwarp_rdmap_single(q, IWARP_QN_READ, s, RDMAP_READ_REQUEST_BYTES))
+        return;
+    if (q->inread_tail - q->inread_head >= q->agreed.ird) {
         bad_untagged(q, 2, s); /* more than the IRD that was agreed on */
-    else {
-        uint8_t body[RDMAP_READ_REQUEST_BYTES];
-        struct iwarp_inread in = { .msn = s->hdr.msn };
-        iwarp_segment_read(s, 0, sizeof body, body);
-        rdmap_read_request_decode(body, &in.rr);
-        enum rnic_fault f = rnic_check(&q->base, in.rr.src_stag, in.rr.src_to, in.rr.size, RNIC_REMOTE_READ);
-        if (f != RNIC_FAULT_NONE) {
-            iwarp_term_read(q, f, s);
-            return;
-        }
-        q->rx_msn[IWARP_QN_READ]++;
-        q->inreads = rnic_ring_room(q->inreads, &q->inread_cap, sizeof *q->inreads, q->inread_head, q->inread_tail);
-        q->inreads[q->inread_tail++ & (q->inread_cap - 1)] = in;
+        return;
     }
+    struct iwarp_inread in = { .hdr = s->hdr };
+    struct rdmap_read_request rr;
+    iwarp_segment_read(s, 0, RDMAP_READ_REQUEST_BYTES, in.body);
+    rdmap_read_request_decode(in.body, &rr);
+    enum rnic_fault f = rnic_check(&q->base, rr.src_stag, rr.src_to, rr.size, RNIC_REMOTE_READ);
+    if (f != RNIC_FAULT_NONE) {
+        iwarp_term_read(q, f, s);
+        return;
+    }
+    q->rx_msn[IWARP_QN_READ]++;
+    q->inreads = rnic_ring_room(q->inreads, &q->inread_cap, sizeof *q->inreads, q->inread_head, q->inread_tail);
+    q->inreads[q->inread_tail++ & (q->inread_cap - 1)] = in;
 }
 
 static void tagged_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
@@ -178,36 +197,55 @@ static void tagged_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
     else if (s->hdr.opcode == RDMAP_READ_RESPONSE)
         read_response(q, s);
     else
-        bad_opcode(q, s);
+        iwarp_rdmap_opcode(q, s);
+}
+
+/* What may come in each queue, in the order of opcodes; what a connection does not support is not expected. */
+static const struct { uint8_t opcode, qn; void (*take)(struct iwarp_qp *q, const struct iwarp_segment *s); } untagged_rows[] = {
+    { RDMAP_READ_REQUEST, IWARP_QN_READ, read_request }, { RDMAP_SEND, IWARP_QN_SEND, send_segment },
+    { RDMAP_SEND_INV, IWARP_QN_SEND, send_segment }, { RDMAP_SEND_SE, IWARP_QN_SEND, send_segment },
+    { RDMAP_SEND_SE_INV, IWARP_QN_SEND, send_segment }, { RDMAP_TERMINATE, IWARP_QN_TERM, iwarp_term_received },
+    { RDMAP_IMMEDIATE, IWARP_QN_SEND, iwarp_ext_immediate }, { RDMAP_IMMEDIATE_SE, IWARP_QN_SEND, iwarp_ext_immediate },
+    { RDMAP_ATOMIC_REQUEST, IWARP_QN_READ, iwarp_ext_atomic_request }, { RDMAP_ATOMIC_RESPONSE, IWARP_QN_ATOMIC, iwarp_ext_atomic_response },
+};
+
+static bool supported(const struct iwarp_qp *q, unsigned opcode)
+{
+    if (opcode == RDMAP_IMMEDIATE || opcode == RDMAP_IMMEDIATE_SE)
+        return q->params->immediate;
+    return (opcode != RDMAP_ATOMIC_REQUEST && opcode != RDMAP_ATOMIC_RESPONSE) || q->params->atomics;
 }
 
 static void untagged_segment(struct iwarp_qp *q, const struct iwarp_segment *s)
 {
-    if (s->hdr.ddp_version != 1)
+    if (s->hdr.ddp_version != 1) {
         bad_untagged(q, 6, s);
-    else if (s->hdr.qn >= IWARP_QUEUES)
+        return;
+    }
+    if (s->hdr.qn >= (q->params->atomics ? IWARP_QUEUES : IWARP_QN_ATOMIC)) {
         bad_untagged(q, 1, s);
-    else if (s->hdr.rdmap_version != 1)
+        return;
+    }
+    if (s->hdr.rdmap_version != 1) {
         iwarp_term_send(q, IWARP_LAYER_RDMAP, 2, 5, IWARP_TERM_DDP, s);
-    else if (s->hdr.qn == IWARP_QN_SEND && is_send(s->hdr.opcode))
-        send_segment(q, s);
-    else if (s->hdr.qn == IWARP_QN_READ && s->hdr.opcode == RDMAP_READ_REQUEST)
-        read_request(q, s);
-    else if (s->hdr.qn == IWARP_QN_TERM && s->hdr.opcode == RDMAP_TERMINATE)
-        iwarp_term_received(q, s);
-    else
-        bad_opcode(q, s);
+        return;
+    }
+    for (size_t i = 0; i < sizeof untagged_rows / sizeof untagged_rows[0]; i++)
+        if (untagged_rows[i].opcode == s->hdr.opcode && untagged_rows[i].qn == s->hdr.qn && supported(q, s->hdr.opcode)) {
+            untagged_rows[i].take(q, s);
+            return;
+        }
+    iwarp_rdmap_opcode(q, s);
 }
 
 void iwarp_rdmap_segment(struct iwarp_qp *q, struct iwarp_segment *s)
 {
-    if (q->phase == IWARP_WAIT_FIRST) {
-        bool taken = iwarp_start_rtr(q, s);
-        if (taken)
-            return;
-    }
-    if (s->hdr.tagged)
+    if (q->phase == IWARP_WAIT_FIRST && iwarp_start_rtr(q, s))
+        return;
+    if (s->hdr.tagged) {
         tagged_segment(q, s);
-    else
+    } else {
         untagged_segment(q, s);
+        q->write_before = 0;
+    }
 }

@@ -12,6 +12,20 @@ static bool offers(const struct iwarp_qp *q, enum iwarp_rtr r)
     return q->params->rtr == r || q->params->rtr == IWARP_RTR_ANY;
 }
 
+static uint8_t wishes(const struct iwarp_qp *q)
+{
+    return (uint8_t)((q->params->crc ? MPA_F_CRC : 0) | (q->params->markers ? MPA_F_MARKERS : 0));
+}
+
+/* RFC 5044 7.1.1: one side's wish turns CRC on for both; markers stand in what goes to the side that asks for them. */
+static void agree(struct iwarp_qp *q, const struct mpa_start *m)
+{
+    q->agreed.revision = m->revision;
+    q->agreed.crc = q->params->crc || (m->flags & MPA_F_CRC);
+    q->agreed.tx_markers = (m->flags & MPA_F_MARKERS) != 0;
+    q->agreed.rx_markers = q->params->markers != 0;
+}
+
 static void send_frame(struct iwarp_qp *q, const struct mpa_start *m)
 {
     q->startup = malloc(MPA_START_BYTES + MPA_PRIVATE_MAX);
@@ -21,7 +35,16 @@ static void send_frame(struct iwarp_qp *q, const struct mpa_start *m)
     q->framed = q->announced = q->startup_len;
 }
 
-/* Failing during start-up: a Terminate if the peer can read one (it is in full operation), then the stream ends. */
+/* RFC 5044 section 8, code 4: the connection is closed at once and no Terminate can tell why. */
+static void bad_frame(struct iwarp_qp *q)
+{
+    iwarp_term_note(q, IWARP_LAYER_MPA, 0, 4);
+    q->phase = IWARP_CLOSED;
+    q->abort_pending = 1;
+    iwarp_qp_up(q, SIM_ERR_STATE);
+}
+
+/* A request rejected, here or there: the stream ends (RFC 5044 7.1.2 would leave it to the application, which here has no other use for it). */
 static void give_up(struct iwarp_qp *q)
 {
     q->phase = IWARP_CLOSED;
@@ -34,7 +57,7 @@ void iwarp_start_established(struct iwarp_qp *q)
     q->phase = IWARP_START;
     if (!q->initiator)
         return;
-    struct mpa_start m = { .revision = (uint8_t)q->params->mpa_revision, .flags = q->params->crc ? MPA_F_CRC : 0 };
+    struct mpa_start m = { .revision = (uint8_t)q->params->mpa_revision, .flags = wishes(q) };
     if (m.revision >= 2) {
         m.flags |= MPA_F_ENHANCED;
         m.ird = (uint16_t)q->params->ird;
@@ -100,14 +123,11 @@ static void agree_enhanced(struct iwarp_qp *q, const struct mpa_start *m, struct
 
 static void request(struct iwarp_qp *q, const struct mpa_start *m)
 {
-    struct mpa_start reply = { .reply = 1, .revision = m->revision };
-    q->agreed.crc = q->params->crc || (m->flags & MPA_F_CRC);
-    reply.flags = q->params->crc ? MPA_F_CRC : 0;
-    q->agreed.revision = m->revision;
+    struct mpa_start reply = { .reply = 1, .revision = m->revision, .flags = wishes(q) };
+    agree(q, m);
     if (m->flags & MPA_F_ENHANCED)
         agree_enhanced(q, m, &reply);
-    bool markers = m->flags & MPA_F_MARKERS; /* the peer wants markers, which this card does not insert */
-    if (q->reject || markers) {
+    if (q->reject) {
         reply.flags |= MPA_F_REJECT;
         send_frame(q, &reply);
         give_up(q);
@@ -127,19 +147,19 @@ static void send_rtr(struct iwarp_qp *q, enum iwarp_rtr r)
     if (r == IWARP_RTR_WRITE) {
         h.tagged = 1;
         h.opcode = RDMAP_WRITE;
-        (void)iwarp_tx_add(q, &h, 0);
+        (void)iwarp_stream_add(q, &h, 0);
     } else if (r == IWARP_RTR_SEND) {
         h.opcode = RDMAP_SEND;
         h.msn = q->tx_msn[IWARP_QN_SEND]++;
-        (void)iwarp_tx_add(q, &h, 0);
+        (void)iwarp_stream_add(q, &h, 0);
     } else {
         h.opcode = RDMAP_READ_REQUEST;
         h.qn = IWARP_QN_READ;
         h.msn = q->tx_msn[IWARP_QN_READ]++;
-        struct iwarp_msg *msg = iwarp_tx_add(q, &h, RDMAP_READ_REQUEST_BYTES);
-        msg->literal = 1; /* all zero: no bytes from nowhere */
-        q->reads = rnic_ring_room(q->reads, &q->read_cap, sizeof *q->reads, q->read_head, q->read_tail);
-        q->reads[q->read_tail++ & (q->read_cap - 1)] = (struct iwarp_read){ 0 };
+        static const uint8_t nothing[RDMAP_READ_REQUEST_BYTES] = { 0 }; /* no bytes from nowhere */
+        struct iwarp_read r = { 0 };
+        (void)iwarp_stream_add_small(q, &h, nothing, sizeof nothing);
+        iwarp_tx_await(q, &r);
     }
 }
 
@@ -157,7 +177,7 @@ static int reply_rtr(const struct iwarp_qp *q, const struct mpa_start *m)
     return -1;
 }
 
-/* LLP errors of start-up that the initiator tells by a Terminate: the responder is in full operation by then. */
+/* Errors of start-up that the initiator tells by a Terminate: the responder is in full operation by then. */
 static void terminate(struct iwarp_qp *q, unsigned code)
 {
     iwarp_term_send(q, IWARP_LAYER_MPA, 0, code, IWARP_TERM_PLAIN, NULL);
@@ -170,14 +190,13 @@ static void reply(struct iwarp_qp *q, const struct mpa_start *m)
         give_up(q);
         return;
     }
-    q->agreed.crc = q->params->crc || (m->flags & MPA_F_CRC);
-    q->agreed.revision = m->revision;
-    q->phase = IWARP_FULL;
     bool asked_enhanced = q->params->mpa_revision >= 2;
-    if ((m->flags & MPA_F_MARKERS) || m->revision != q->params->mpa_revision || asked_enhanced != ((m->flags & MPA_F_ENHANCED) != 0)) {
-        terminate(q, (m->flags & MPA_F_MARKERS) ? 3 : 4);
+    if (m->revision != q->params->mpa_revision || asked_enhanced != ((m->flags & MPA_F_ENHANCED) != 0)) {
+        bad_frame(q); /* RFC 6581 section 10: an answer in kind is required */
         return;
     }
+    agree(q, m);
+    q->phase = IWARP_FULL;
     if (asked_enhanced) {
         if (m->ird != AUTO_DEPTH)
             q->agreed.ord = at_most(q->params->ord, m->ird);
@@ -205,15 +224,7 @@ uint32_t iwarp_start_rx(struct iwarp_qp *q, const uint8_t *bytes, uint32_t len)
     if (s == MPA_START_MORE)
         return 0;
     if (s != MPA_START_OK || m.reply != q->initiator || (!q->initiator && m.revision > q->params->mpa_revision)) {
-        /* a responder that does not understand closes (RFC 6581 section 10); an initiator's peer may read a Terminate */
-        if (q->initiator) {
-            q->phase = IWARP_FULL;
-            terminate(q, 4);
-        } else {
-            q->phase = IWARP_CLOSED;
-            q->abort_pending = 1;
-            iwarp_qp_up(q, SIM_ERR_STATE);
-        }
+        bad_frame(q);
         return 0;
     }
     keep_private_data(q, &m, bytes);

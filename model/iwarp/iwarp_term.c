@@ -3,6 +3,12 @@
 #include "iwarp_internal.h"
 #include <string.h>
 
+void iwarp_term_note(struct iwarp_qp *q, unsigned layer, unsigned etype, unsigned code)
+{
+    if (q->local_error < 0)
+        q->local_error = (int32_t)(layer << 16 | etype << 8 | code);
+}
+
 void iwarp_term_send_for(struct iwarp_qp *q, uint32_t wqe, enum rnic_wc_status status, unsigned layer, unsigned etype, unsigned code,
                          enum iwarp_term_parts parts, const struct iwarp_segment *s)
 {
@@ -18,11 +24,12 @@ void iwarp_term_send_for(struct iwarp_qp *q, uint32_t wqe, enum rnic_wc_status s
             iwarp_segment_read(s, 0, s->len < RDMAP_READ_REQUEST_BYTES ? s->len : RDMAP_READ_REQUEST_BYTES, q->term.rdmap_hdr);
         }
     }
+    iwarp_term_note(q, layer, etype, code);
     q->term_sent = (int32_t)(layer << 16 | etype << 8 | code);
     q->base.count.naks_sent++;
     q->phase = IWARP_TERMINATING;
     q->close_pending = 1; /* after the Terminate the stream ends */
-    iwarp_tx_terminate(q);
+    iwarp_stream_terminate(q);
     rnic_fail(&q->base, wqe, status);
 }
 
@@ -46,11 +53,21 @@ void iwarp_term_read(struct iwarp_qp *q, enum rnic_fault f, const struct iwarp_s
     iwarp_term_send(q, IWARP_LAYER_RDMAP, 1, code[f], IWARP_TERM_DDP_RDMAP, s);
 }
 
-/* The Read that a Terminate names, by the MSN of the Read Request that it quotes; NULL if it names none. */
+void iwarp_term_protection(struct iwarp_qp *q, enum rnic_fault f, const struct iwarp_segment *s)
+{
+    static const uint8_t code[] = { [RNIC_FAULT_KEY] = 0, [RNIC_FAULT_BOUNDS] = 1, [RNIC_FAULT_ACCESS] = 2, [RNIC_FAULT_PD] = 3, [RNIC_FAULT_WRAP] = 4,
+                                    [RNIC_FAULT_SHARED] = 9 };
+    if (f == RNIC_FAULT_ALIGN)
+        iwarp_term_send(q, IWARP_LAYER_RDMAP, 2, 7, IWARP_TERM_DDP, s); /* RFC 7306 8.2 */
+    else
+        iwarp_term_send(q, IWARP_LAYER_RDMAP, 1, code[f], IWARP_TERM_DDP, s);
+}
+
+/* The Read or atomic that a Terminate names, by the MSN of the Read Request that it quotes; NULL if it names none. */
 static const struct iwarp_read *blamed(const struct iwarp_qp *q, const struct rdmap_terminate *t)
 {
     struct ddp_hdr h;
-    if (!t->d || !ddp_hdr_decode(t->ddp_hdr, t->ddp_hdr_len, &h) || h.tagged || h.opcode != RDMAP_READ_REQUEST)
+    if (!t->d || !ddp_hdr_decode(t->ddp_hdr, t->ddp_hdr_len, &h) || h.tagged || (h.opcode != RDMAP_READ_REQUEST && h.opcode != RDMAP_ATOMIC_REQUEST))
         return NULL;
     uint32_t back = q->tx_msn[IWARP_QN_READ] - h.msn; /* 1: the latest */
     if (back == 0 || back > q->read_tail - q->read_head)

@@ -47,6 +47,20 @@ static void seen(struct sim *s, void *ctx, void *arg)
     see(ctx);
 }
 
+/* The application learns of the n oldest entries that it has not been told of. */
+static void announce(struct rnic_cq *cq, uint32_t n, uint32_t dma_bytes)
+{
+    if (cq->dev->host != NULL) {
+        for (; n > 0; n--)
+            host_complete(cq->dev->host, cq->core, n == 1 ? dma_bytes : 0, seen, cq, NULL);
+    } else if (!cq->delivering) {
+        cq->delivering = true;
+        while (cq->tail - cq->head > cq->quiet)
+            see(cq);
+        cq->delivering = false;
+    }
+}
+
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t dma_bytes)
 {
     bool fits = cq->tail - cq->head < cq->depth;
@@ -56,13 +70,22 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t dma_byt
     if (!fits && wc->status == RNIC_WC_SUCCESS)
         slot->status = RNIC_WC_FATAL_ERR;
     bool overrun = slot->status != wc->status;
-    if (cq->dev->host != NULL) {
-        host_complete(cq->dev->host, cq->core, dma_bytes, seen, cq, NULL);
-    } else if (!cq->delivering) {
-        cq->delivering = true;
-        while (cq->head != cq->tail)
-            see(cq);
-        cq->delivering = false;
+    if (cq->solicited_only && slot->status == RNIC_WC_SUCCESS && !wc->solicited) {
+        cq->quiet++;
+        return true;
     }
+    uint32_t n = cq->quiet + 1;
+    cq->quiet = 0;
+    announce(cq, n, dma_bytes);
     return !overrun;
+}
+
+void rnic_cq_notify_solicited(struct rnic_cq *cq, bool only)
+{
+    uint32_t n = cq->quiet;
+    cq->solicited_only = only;
+    if (only || n == 0)
+        return;
+    cq->quiet = 0;
+    announce(cq, n, 0);
 }

@@ -9,7 +9,7 @@
 
 const char *rnic_fault_name(enum rnic_fault f)
 {
-    static const char *const names[] = { "none", "key", "protection domain", "access", "wrap", "bounds", "alignment" };
+    static const char *const names[] = { "none", "key", "protection domain", "access", "wrap", "bounds", "alignment", "shared" };
     return (unsigned)f < sizeof names / sizeof names[0] ? names[f] : "?";
 }
 
@@ -95,6 +95,9 @@ struct rnic_mr *rnic_mr_find(const struct rnic_dev *d, uint32_t key)
     return mr != NULL && mr->key == key ? mr : NULL;
 }
 
+void rnic_mr_limit(struct rnic_mr *mr, const struct rnic_qp *only) { mr->only = only; }
+void rnic_mr_set_shared(struct rnic_mr *mr, bool shared) { mr->shared = shared; }
+
 /* --- checks --- */
 
 static enum rnic_fault check(const struct rnic_qp *qp, uint32_t key, uint64_t va, uint64_t len, unsigned need, struct rnic_mr **out)
@@ -103,7 +106,7 @@ static enum rnic_fault check(const struct rnic_qp *qp, uint32_t key, uint64_t va
     *out = mr;
     if (mr == NULL || mr->invalid)
         return RNIC_FAULT_KEY;
-    if (mr->pd != qp->pd)
+    if (mr->pd != qp->pd || (mr->only != NULL && mr->only != qp))
         return RNIC_FAULT_PD;
     if ((mr->access & need) != need)
         return RNIC_FAULT_ACCESS;
@@ -229,23 +232,45 @@ static struct rnic_cell *cell(struct rnic_mr *mr, uint64_t off)
     return c;
 }
 
-enum rnic_fault rnic_atomic(struct rnic_qp *qp, uint32_t key, uint64_t va, enum rnic_opcode op, uint64_t compare, uint64_t swap_add, uint64_t *orig)
+/* Each field ends at a bit set in mask: the carry out of it is lost. Adding without the fields' top bits carries into no other field. */
+static uint64_t masked_add(uint64_t x, uint64_t y, uint64_t mask)
+{
+    uint64_t low = (x & ~mask) + (y & ~mask);
+    return low ^ ((x ^ y) & mask);
+}
+
+enum rnic_fault rnic_atomic_check(const struct rnic_qp *qp, uint32_t key, uint64_t va)
 {
     struct rnic_mr *mr;
     enum rnic_fault f = check(qp, key, va, 8, RNIC_REMOTE_ATOMIC, &mr);
+    return f == RNIC_FAULT_NONE && va & 7 ? RNIC_FAULT_ALIGN : f;
+}
+
+enum rnic_fault rnic_atomic_masked(struct rnic_qp *qp, uint32_t key, uint64_t va, enum rnic_opcode op, const struct rnic_atomic_args *a, uint64_t *orig)
+{
+    enum rnic_fault f = rnic_atomic_check(qp, key, va);
     if (f != RNIC_FAULT_NONE)
         return f;
-    if (va & 7)
-        return RNIC_FAULT_ALIGN;
+    struct rnic_mr *mr = rnic_mr_find(qp->dev, key);
     uint64_t off = va - mr->va;
     struct rnic_cell *c = mr->mem != NULL ? NULL : cell(mr, off);
     *orig = c != NULL ? c->value : get_le64(mr->mem + off);
-    uint64_t after = op == RNIC_OP_FETCH_ADD ? *orig + swap_add : *orig == compare ? swap_add : *orig;
+    uint64_t after = *orig;
+    if (op == RNIC_OP_FETCH_ADD)
+        after = masked_add(*orig, a->swap_add, a->mask);
+    else if (((a->compare ^ *orig) & a->compare_mask) == 0)
+        after = (*orig & ~a->mask) | (a->swap_add & a->mask);
     if (c != NULL)
         c->value = after;
     else
         put_le64(mr->mem + off, after);
     return RNIC_FAULT_NONE;
+}
+
+enum rnic_fault rnic_atomic(struct rnic_qp *qp, uint32_t key, uint64_t va, enum rnic_opcode op, uint64_t compare, uint64_t swap_add, uint64_t *orig)
+{
+    struct rnic_atomic_args a = { .compare = compare, .compare_mask = UINT64_MAX, .swap_add = swap_add, .mask = op == RNIC_OP_FETCH_ADD ? 0 : UINT64_MAX };
+    return rnic_atomic_masked(qp, key, va, op, &a, orig);
 }
 
 /* --- invalidation --- */
@@ -255,8 +280,10 @@ enum rnic_fault rnic_remote_inv(struct rnic_qp *qp, uint32_t key)
     struct rnic_mr *mr = rnic_mr_find(qp->dev, key);
     if (mr == NULL || mr->invalid)
         return RNIC_FAULT_KEY;
-    if (mr->pd != qp->pd)
+    if (mr->pd != qp->pd || (mr->only != NULL && mr->only != qp))
         return RNIC_FAULT_PD;
+    if (mr->shared)
+        return RNIC_FAULT_SHARED;
     mr->invalid = true;
     return RNIC_FAULT_NONE;
 }

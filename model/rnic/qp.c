@@ -214,7 +214,12 @@ void rnic_fail(struct rnic_qp *qp, uint32_t i, enum rnic_wc_status status)
 
 void rnic_local_inv(struct rnic_qp *qp, uint32_t i)
 {
-    if (rnic_remote_inv(qp, rnic_sq_wqe(qp, i)->wr.imm_or_inv) == RNIC_FAULT_NONE)
+    /* The owner may invalidate what it shares. */
+    uint32_t key = rnic_sq_wqe(qp, i)->wr.imm_or_inv;
+    enum rnic_fault f = rnic_remote_inv(qp, key);
+    if (f == RNIC_FAULT_SHARED)
+        rnic_mr_find(qp->dev, key)->invalid = true;
+    if (f == RNIC_FAULT_NONE || f == RNIC_FAULT_SHARED)
         rnic_complete_send(qp, i, RNIC_WC_SUCCESS, 0);
     else
         rnic_fail(qp, i, RNIC_WC_LOC_PROT_ERR);
@@ -250,12 +255,37 @@ enum rnic_fault rnic_recv_place_bytes(struct rnic_qp *qp, uint32_t off, uint32_t
     return rnic_place_bytes(qp, s->lkey, s->va + off, len, RNIC_LOCAL_WRITE, bytes);
 }
 
+static const struct rnic_recv_wr *recv_ahead(const struct rnic_qp *qp, uint32_t ahead)
+{
+    if (qp->recv_open && ahead == 0)
+        return &qp->cur_recv;
+    ahead -= qp->recv_open;
+    return ahead < rnic_recv_posted(qp) ? &qp->rq[(qp->rq_head + ahead) & (qp->rq_cap - 1)] : NULL;
+}
+
+bool rnic_recv_fits(const struct rnic_qp *qp, uint32_t ahead, uint32_t off, uint32_t len)
+{
+    const struct rnic_recv_wr *r = recv_ahead(qp, ahead);
+    return r != NULL && (uint64_t)off + len <= r->sge.len && rnic_check(qp, r->sge.lkey, r->sge.va + off, len, RNIC_LOCAL_WRITE) == RNIC_FAULT_NONE;
+}
+
+enum rnic_fault rnic_recv_place_ahead(struct rnic_qp *qp, uint32_t ahead, uint32_t off, uint32_t len, const struct pkt *p, uint32_t from,
+                                      const uint8_t *bytes)
+{
+    const struct rnic_recv_wr *r = recv_ahead(qp, ahead);
+    if (r == NULL || (uint64_t)off + len > r->sge.len)
+        return RNIC_FAULT_BOUNDS;
+    return bytes != NULL ? rnic_place_bytes(qp, r->sge.lkey, r->sge.va + off, len, RNIC_LOCAL_WRITE, bytes)
+                         : rnic_place(qp, r->sge.lkey, r->sge.va + off, len, RNIC_LOCAL_WRITE, p, from);
+}
+
 void rnic_complete_recv(struct rnic_qp *qp, enum rnic_wc_status status, const struct rnic_recv_info *info)
 {
     assert(qp->recv_open);
     qp->recv_open = 0;
     struct rnic_wc wc = { .wr_id = qp->cur_recv.wr_id, .status = status, .op = RNIC_OP_RECV, .byte_len = info->byte_len, .imm = info->imm,
-                          .qpn = qp->qpn, .invalidated_key = info->invalidated_key, .has_imm = info->has_imm, .has_inv = info->has_inv, .src_addr = info->src_addr, .src_qpn = info->src_qpn };
+                          .qpn = qp->qpn, .invalidated_key = info->invalidated_key, .has_imm = info->has_imm, .has_inv = info->has_inv,
+                          .solicited = info->solicited, .src_addr = info->src_addr, .src_qpn = info->src_qpn };
     if (!rnic_cq_push(qp->recv_cq, &wc, info->dma_bytes))
         (void)rnic_qp_modify(qp, RNIC_QP_ERROR);
 }

@@ -104,8 +104,9 @@ void rnic_local_inv(struct rnic_qp *qp, uint32_t i);
 /* --- memory --- */
 
 /** Why an access is refused; each transport maps it to its own NAK or Terminate. Checked in this order. */
-enum rnic_fault { RNIC_FAULT_NONE, RNIC_FAULT_KEY /* no such key, or invalidated */, RNIC_FAULT_PD /* of another protection domain */,
-    RNIC_FAULT_ACCESS /* right missing */, RNIC_FAULT_WRAP /* va + len passes 2^64 */, RNIC_FAULT_BOUNDS, RNIC_FAULT_ALIGN /* atomics */ };
+enum rnic_fault { RNIC_FAULT_NONE, RNIC_FAULT_KEY /* no such key, or invalidated */, RNIC_FAULT_PD /* of another protection domain, or limited to another QP */,
+    RNIC_FAULT_ACCESS /* right missing */, RNIC_FAULT_WRAP /* va + len passes 2^64 */, RNIC_FAULT_BOUNDS, RNIC_FAULT_ALIGN /* atomics */,
+    RNIC_FAULT_SHARED /* invalidation of a key that is in use on several streams */ };
 const char *rnic_fault_name(enum rnic_fault f);
 
 /** May [va, va + len) of key be used with all rights in `need` (enum rnic_access; 0: none, as for a local source)? A va of
@@ -128,6 +129,12 @@ enum rnic_fault rnic_describe_wqe(const struct rnic_qp *qp, const struct rnic_wq
 /** An atomic on 8 aligned bytes, little-endian as on the hosts we model. *orig: the value before. compare is ignored by
  *  FETCH_ADD. In pattern mode the cell is kept once it has been touched; Reads of the region do not show it. */
 enum rnic_fault rnic_atomic(struct rnic_qp *qp, uint32_t key, uint64_t va, enum rnic_opcode op, uint64_t compare, uint64_t swap_add, uint64_t *orig);
+/** The masked forms of RFC 7306 5.1: FETCH_ADD drops the carry out of each bit set in mask; CMP_SWAP compares under compare_mask and
+ *  swaps the bits of mask. rnic_atomic is FETCH_ADD with mask 0, CMP_SWAP with all ones. */
+struct rnic_atomic_args { uint64_t compare, compare_mask, swap_add, mask; };
+enum rnic_fault rnic_atomic_masked(struct rnic_qp *qp, uint32_t key, uint64_t va, enum rnic_opcode op, const struct rnic_atomic_args *a, uint64_t *orig);
+/** Would rnic_atomic be refused? */
+enum rnic_fault rnic_atomic_check(const struct rnic_qp *qp, uint32_t key, uint64_t va);
 /** The peer invalidates one of our keys (SEND with invalidate): checked against the QP's protection domain. */
 enum rnic_fault rnic_remote_inv(struct rnic_qp *qp, uint32_t key);
 /** The last byte of a Write of len bytes at va has been placed: whoever watches the region is told. dma_bytes as above. */
@@ -142,6 +149,11 @@ static inline uint32_t rnic_recv_posted(const struct rnic_qp *qp) { return qp->r
 /** Put payload bytes at offset off of the current receive's buffer. RNIC_FAULT_BOUNDS: the message is longer than it. */
 enum rnic_fault rnic_recv_place(struct rnic_qp *qp, uint32_t off, uint32_t len, const struct pkt *p, uint32_t from);
 enum rnic_fault rnic_recv_place_bytes(struct rnic_qp *qp, uint32_t off, uint32_t len, const uint8_t *bytes);
+/** The receive `ahead` messages on: 0 is the current one, or if none has been taken the next one. Is it posted, and do len bytes fit at off? */
+bool rnic_recv_fits(const struct rnic_qp *qp, uint32_t ahead, uint32_t off, uint32_t len);
+/** Put bytes, or if NULL those at `from` of p's payload, at offset off of that receive. RNIC_FAULT_BOUNDS also when none is posted there. */
+enum rnic_fault rnic_recv_place_ahead(struct rnic_qp *qp, uint32_t ahead, uint32_t off, uint32_t len, const struct pkt *p, uint32_t from,
+                                      const uint8_t *bytes);
 /** What a receive completion tells beside its length. */
 struct rnic_recv_info { uint32_t byte_len, imm, invalidated_key; uint8_t has_imm, has_inv, solicited; uint32_t dma_bytes, src_addr, src_qpn; };
 /** The current receive is complete. An error status does not change the QP's state. */

@@ -21,6 +21,8 @@ struct rnic_mr {
     uint8_t  *mem;                   /* NULL: pattern mode */
     uint32_t  key;
     unsigned  access;
+    const struct rnic_qp *only;      /* NULL: any QP of the protection domain */
+    bool      shared;                /* no peer may invalidate it */
     bool      invalid;               /* after LOCAL_INV or a peer's SEND with invalidate */
     bool      dead;                  /* deregistered while the watcher had events on their way */
     struct rnic_cell *cells;
@@ -43,6 +45,8 @@ struct rnic_cq {
     uint32_t depth, core;
     struct rnic_wc *ring;            /* entries that the application has not seen: [head, tail) */
     uint32_t cap, head, tail;
+    bool solicited_only;
+    uint32_t quiet;                  /* entries that have raised no event: the newest ones */
     bool delivering;                 /* outside a simulation: the application is being called */
 };
 

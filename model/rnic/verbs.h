@@ -38,6 +38,11 @@ struct rnic_pd *rnic_pd_new(struct rnic_dev *d);
 struct rnic_mr *rnic_mr_reg(struct rnic_pd *pd, uint64_t va, uint64_t len, unsigned access, uint8_t *mem);
 void     rnic_mr_dereg(struct rnic_mr *mr);
 uint32_t rnic_mr_key(const struct rnic_mr *mr);
+/** Limit a region to one QP (NULL: again any of its protection domain): other QPs' peers find the key not associated with their stream
+ *  (RFC 5041 8.2, RFC 5040 8.1.1). The QP must be of the region's protection domain. */
+void     rnic_mr_limit(struct rnic_mr *mr, const struct rnic_qp *only);
+/** A shared region's key is in use on several streams: no peer may invalidate it (RFC 5040 8.1.1). Off unless set. */
+void     rnic_mr_set_shared(struct rnic_mr *mr, bool shared);
 /** What an application polling memory sees: fn is called (through the host's completion cost) when the last byte of a Write
  *  that touches the region has been placed: offset and length of the whole message. */
 void     rnic_mr_watch(struct rnic_mr *mr, uint32_t core, void (*fn)(void *ctx, uint64_t va, uint32_t len), void *ctx);
@@ -63,6 +68,7 @@ struct rnic_wc {
     enum rnic_opcode op;         /* RNIC_OP_RECV for receives, also of a Write with immediate */
     uint32_t byte_len, imm, qpn, invalidated_key;
     uint8_t  has_imm, has_inv;
+    uint8_t  solicited;          /* receives: the sender asked for an event */
     uint32_t src_addr, src_qpn;  /* unreliable datagram: where it came from */
 };
 
@@ -72,6 +78,10 @@ struct rnic_wc {
  *  in order, when the application sees it. Outside a simulation it is called at once. Full (more than depth entries not yet seen):
  *  the QP goes to Error with RNIC_WC_FATAL_ERR. */
 struct rnic_cq *rnic_cq_new(struct rnic_dev *d, uint32_t depth, uint32_t core, void (*on_wc)(void *ctx, const struct rnic_wc *wc), void *ctx);
+
+/** Only solicited receives and errors raise an event (ibv_req_notify_cq with solicited_only): entries before one are seen with it. Off
+ *  unless set; turning it off shows what waits. */
+void rnic_cq_notify_solicited(struct rnic_cq *cq, bool only);
 
 /** 0; SIM_ERR_FULL: queue full; SIM_ERR_STATE: not in a state that takes posts; SIM_ERR_PARAM: bad lkey, length over 2^31, ... */
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr) SIM_MUST_CHECK;

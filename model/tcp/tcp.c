@@ -124,6 +124,14 @@ void tcp_set_ip(struct tcp_conn *c, uint8_t dscp, uint8_t ttl)
 void tcp_set_isn(struct tcp_conn *c, uint32_t isn) { c->iss = isn; }
 void tcp_set_base_rtt(struct tcp_conn *c, int64_t base_rtt_ps) { c->cc.base_rtt_ps = base_rtt_ps; }
 
+void tcp_set_path_mss(struct tcp_conn *c, uint32_t mss)
+{
+    uint32_t least = 64, most = c->agreed_mss ? c->agreed_mss : TCP_DEFAULT_MSS;
+    mss = mss < least ? least : mss;
+    c->emss = (mss < most ? mss : most) - (c->ts_ok ? 12 : 0);
+    c->cc.mss_bytes = c->emss;
+}
+
 int tcp_connect(struct tcp_conn *c, int64_t now_ps)
 {
     if (c->state != TCP_CLOSED || c->nxt || c->error)

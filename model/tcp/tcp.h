@@ -24,14 +24,16 @@ struct tcp_user_ops {
     /** Append the stream's bytes [off, off + len) to p's payload (first transmission or again), at most len; return how many were
      *  put. A record-oriented user (MPA) may put fewer so that a segment ends where it wants. */
     uint32_t (*fill)(void *user, uint64_t off, uint32_t len, struct pkt *p);
-    /** In-order payload: bytes [from, from + len) of p's payload are stream bytes [off, off + len). May take CHUNK_BYTES buffers. */
+    /** In-order payload: bytes [from, from + len) of p's payload are stream bytes [off, off + len). May take CHUNK_BYTES buffers.
+     *  p is NULL for bytes that early took. */
     void (*deliver)(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len);
     /** Everything below off is acknowledged and will not be asked for again. */
     void (*acked)(void *user, int64_t now_ps, uint64_t off);
     /** ESTABLISHED, peer's FIN, reset, or closed. */
     void (*state)(void *user, int64_t now_ps, enum tcp_state state, int error /* 0, or SIM_ERR_STATE for a reset or time-out */);
-    /** Out-of-order payload has arrived (optional, NULL): same arguments as deliver; deliver still follows in order. */
-    void (*early)(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len);
+    /** Out-of-order payload has arrived (optional, NULL): same arguments as deliver, which still follows in order. true: the user has
+     *  taken all of it and TCP keeps its place only, no bytes; false: TCP keeps it. */
+    bool (*early)(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len);
 };
 
 struct tcp_addr { uint32_t local_addr, remote_addr; uint16_t local_port, remote_port; };
@@ -49,6 +51,10 @@ void tcp_set_ip(struct tcp_conn *c, uint8_t dscp, uint8_t ttl);
 void tcp_set_isn(struct tcp_conn *c, uint32_t isn);
 /** Unloaded round trip of the path, for congestion control that wants it; 0 (unknown) unless set before opening. */
 void tcp_set_base_rtt(struct tcp_conn *c, int64_t base_rtt_ps);
+
+/** The path's MTU has changed (RFC 1191, 8201): from now on a segment's options and payload are at most mss bytes (64 at least) and what the
+ *  peer's MSS allows; larger segments that must go again are cut. */
+void tcp_set_path_mss(struct tcp_conn *c, uint32_t mss);
 
 /* None of the calls below calls the user back or endpoint_changed: the owner does that. The
  * user must not free the connection from a callback. */
@@ -73,11 +79,11 @@ int64_t  tcp_rto_ps(const struct tcp_conn *c);
 int64_t  tcp_srtt_ps(const struct tcp_conn *c);
 uint64_t tcp_pipe(const struct tcp_conn *c);
 
-/** sent_segments: all packets; acks_sent: those with neither data, SYN nor FIN; sacked: segments; timer_waits: times a
+/** reassembly_peak_bytes: most out-of-order payload kept at once. sent_segments: all packets; acks_sent: those with neither data, SYN nor FIN; sacked: segments; timer_waits: times a
  *  retransmission, tail-loss or window-probe timer fired with something to send; delayed_ack_timeouts are apart. */
 struct tcp_counters { uint64_t sent_segments, retransmitted_segments, retransmitted_bytes, timeouts, fast_retransmits, tlp_probes, dup_acks_in,
     out_of_order_in, sacked, received_segments, reassembly_drops, acks_sent, timer_waits, delayed_ack_timeouts, window_probes, paws_drops,
-    duplicates_in, ce_in, ece_in, sent_bytes, delivered_bytes; };
+    duplicates_in, ce_in, ece_in, sent_bytes, delivered_bytes, reassembly_peak_bytes; };
 const struct tcp_counters *tcp_counters(const struct tcp_conn *c);
 
 #ifdef __cplusplus

@@ -21,6 +21,7 @@ static void take_syn(struct tcp_conn *c, const struct pkt *p)
         c->rcv_wscale = 0;
     if (c->ts_ok)
         c->ts_recent = t->ts_val;
+    c->agreed_mss = mss;
     c->emss = mss - (c->ts_ok ? 12 : 0);
     bool offer = (t->flags & (TCP_ECE | TCP_CWR)) == (TCP_ECE | TCP_CWR) && !(t->flags & TCP_ACK);
     bool accept = (t->flags & (TCP_ECE | TCP_CWR | TCP_ACK)) == (TCP_ECE | TCP_ACK);
@@ -142,9 +143,11 @@ static void take_payload(struct tcp_conn *c, int64_t now_ps, struct pkt *p, uint
     if (seq > c->rcv_nxt) {
         struct tcp_range dup = { 0, 0 };
         c->counters.out_of_order_in++;
-        if (c->ops && c->ops->early)
-            c->ops->early(c->user, now_ps, seq - 1, p, skip, len);
+        if (c->ops && c->ops->early && c->ops->early(c->user, now_ps, seq - 1, p, skip, len))
+            pkt_release_payload(p);
         enum tcp_reasm_result r = tcp_reasm_add(&c->reasm, p, skip, seq, seq + len, (uint64_t)c->params->reassembly_limit_bytes, &dup);
+        if (c->reasm.bytes > c->counters.reassembly_peak_bytes)
+            c->counters.reassembly_peak_bytes = c->reasm.bytes;
         c->counters.reassembly_drops += r == TCP_REASM_FULL;
         c->counters.duplicates_in += r == TCP_REASM_DUPLICATE;
         if (c->params->dsack && dup.from != dup.to)
@@ -155,7 +158,7 @@ static void take_payload(struct tcp_conn *c, int64_t now_ps, struct pkt *p, uint
     bool hole = !tcp_reasm_empty(&c->reasm);
     hand_over(c, now_ps, p, skip, len);
     for (struct tcp_piece *piece; (piece = tcp_reasm_take(&c->reasm, c->rcv_nxt)) != NULL;) {
-        hand_over(c, now_ps, &piece->pkt, piece->at, (uint32_t)(piece->to - piece->from));
+        hand_over(c, now_ps, piece->held ? &piece->pkt : NULL, piece->at, (uint32_t)(piece->to - piece->from));
         tcp_reasm_done(&c->reasm, piece);
     }
     acknowledge_data(c, now_ps, hole);           /* RFC 5681 4.2: at once, fills a gap */

@@ -29,7 +29,7 @@ struct tcp_conn {
     uint8_t dscp, ttl;
 
     /* agreed in the handshake */
-    uint32_t emss;
+    uint32_t emss, agreed_mss;   /* agreed_mss: before the path and the options take theirs */
     uint8_t snd_wscale, rcv_wscale;
     bool sack_ok, ts_ok, ws_ok, ecn_ok, ecn_exact, passive;
 

@@ -321,6 +321,12 @@ static bool tx_again(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
     struct tcp_seg *s = tcp_board_at(b, i);
     bool fin = s->flags & SEG_FIN;
     uint32_t bytes = s->len - fin, got = 0;
+    if (bytes > c->emss) {                       /* the path has become narrower: RFC 8201 */
+        tcp_board_split(b, i, c->emss);
+        s = tcp_board_at(b, i);
+        bytes = s->len;
+        fin = false;
+    }
     if (bytes) {
         got = c->ops->fill(c->user, s->from - 1, bytes, out);
         assert(got <= bytes);

@@ -27,13 +27,15 @@ void tcp_reasm_done(struct tcp_reasm *r, struct tcp_piece *piece)
     r->free_pieces = piece;
 }
 
+static uint64_t held_bytes(const struct tcp_piece *p) { return p->held ? p->to - p->from : 0; }
+
 /* The run's pieces are given back and the run freed; returns the next run. */
 static struct tcp_run *drop_run(struct tcp_reasm *r, struct tcp_run *run)
 {
     struct tcp_run *next = run->next;
     for (struct tcp_piece *p = run->first, *n; p; p = n) {
         n = p->next;
-        r->bytes -= p->to - p->from;
+        r->bytes -= held_bytes(p);
         tcp_reasm_done(r, p);
     }
     free(run);
@@ -62,6 +64,7 @@ static struct tcp_piece *piece_of(struct tcp_reasm *r, struct pkt *p, uint32_t a
     piece->from = range.from;
     piece->to = range.to;
     piece->at = at;
+    piece->held = p->nchunks > 0;
     piece->pkt = *p;                            /* the buffers move */
     for (unsigned i = 0; i < p->nchunks; i++)
         p->chunk[i].kind = CHUNK_NONE;
@@ -113,7 +116,7 @@ enum tcp_reasm_result tcp_reasm_add(struct tcp_reasm *r, struct pkt *p, uint32_t
     for (struct tcp_run *q = *rest; q && q->from < end; q = q->next)
         if (q->to > end)
             end = q->from;                      /* the last one trims, those wholly inside are replaced below */
-    if (r->bytes + (end - begin) > limit)
+    if (p->nchunks > 0 && r->bytes + (end - begin) > limit)
         return TCP_REASM_FULL;
     while (*rest && (*rest)->to <= end) {
         note_dup(dup, (*rest)->from, (*rest)->to);
@@ -122,7 +125,7 @@ enum tcp_reasm_result tcp_reasm_add(struct tcp_reasm *r, struct pkt *p, uint32_t
     if (end < to)
         note_dup(dup, end, to);
     struct tcp_piece *piece = piece_of(r, p, at + (uint32_t)(begin - from), (struct tcp_range){ begin, end });
-    r->bytes += end - begin;
+    r->bytes += held_bytes(piece);
     if (left) {
         left->last->next = piece;
         left->last = piece;
@@ -142,7 +145,7 @@ struct tcp_piece *tcp_reasm_take(struct tcp_reasm *r, uint64_t next)
         struct tcp_piece *p = run->first;
         run->first = p->next;
         run->from = p->to;
-        r->bytes -= p->to - p->from;
+        r->bytes -= held_bytes(p);
         if (!run->first) {
             r->runs = run->next;
             free(run);

@@ -7,15 +7,15 @@
 
 #include "../wire/pkt.h"
 
-/** Bytes [from, to) of the sequence space, at offset at in pkt's payload. */
-struct tcp_piece { struct tcp_piece *next; uint64_t from, to; uint32_t at; struct pkt pkt; };
+/** Bytes [from, to) of the sequence space, at offset at in pkt's payload; not held: the user has them already. */
+struct tcp_piece { struct tcp_piece *next; uint64_t from, to; uint32_t at; bool held; struct pkt pkt; };
 
 struct tcp_run { struct tcp_run *next; uint64_t from, to, stamp; struct tcp_piece *first, *last; };
 
 struct tcp_reasm {
     struct tcp_run   *runs;     /* in sequence order, never adjacent */
     struct tcp_piece *free_pieces;
-    uint64_t bytes;             /* payload kept */
+    uint64_t bytes;             /* payload held */
     uint64_t stamp;             /* arrivals so far: a run's stamp says how recent it is */
 };
 
@@ -26,7 +26,7 @@ void tcp_reasm_fini(struct tcp_reasm *r);
 static inline bool tcp_reasm_empty(const struct tcp_reasm *r) { return !r->runs; }
 
 enum tcp_reasm_result { TCP_REASM_KEPT, TCP_REASM_DUPLICATE, TCP_REASM_FULL };
-/** Keep p's payload bytes from `at` on as [from, to). Takes the payload's buffers out of p when it keeps it. *dup tells a range
+/** Keep p's payload bytes from `at` on as [from, to); of a packet without chunks the place alone, which costs no bytes. Takes the payload's buffers out of p when it keeps it. *dup tells a range
  *  that was there already (from == to if none). At most limit bytes are kept. */
 enum tcp_reasm_result tcp_reasm_add(struct tcp_reasm *r, struct pkt *p, uint32_t at, uint64_t from, uint64_t to, uint64_t limit,
                                     struct tcp_range *dup);

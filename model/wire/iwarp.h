@@ -85,6 +85,21 @@ static inline uint32_t mpa_pad(uint32_t ulpdu_len) { return (0u - (ulpdu_len + 2
 /** Largest ULPDU for an effective MSS (after TCP options), RFC 5044 section 4.2 and appendix A.1. Never below 128. */
 uint32_t mpa_mulpdu(uint32_t emss, bool markers);
 
+/** Markers (RFC 5044 4.3): 4 of every 512 stream bytes from the start of full operation, so 508 bytes of FPDU follow each. Where byte
+ *  `plain` of the FPDUs counted without markers begins (with the marker before it, if one stands there), and back: the last plain
+ *  byte's place that begins at or before `marked`. */
+#define MPA_MARKER_EVERY 512
+#define MPA_MARKER_BYTES 4
+static inline uint64_t mpa_marked(uint64_t plain) { return plain + MPA_MARKER_BYTES * ((plain + 507) / 508); }
+static inline uint64_t mpa_unmarked(uint64_t marked)
+{
+    uint64_t in = marked % MPA_MARKER_EVERY;
+    return marked / MPA_MARKER_EVERY * 508 + (in > MPA_MARKER_BYTES ? in - MPA_MARKER_BYTES : 0);
+}
+/** Copy an FPDU of n bytes that begins at plain offset `plain` to out with the markers that fall before and into it; returns
+ *  mpa_marked(plain + n) - mpa_marked(plain), what was written. plain and n are multiples of 4. */
+uint32_t mpa_put_markers(const uint8_t *fpdu, uint32_t n, uint64_t plain, uint8_t *out);
+
 /** Lengths, pads, markers and CRC of one FPDU in a byte buffer (used by dissectors and checks; marker_off is the stream
  *  offset of in[0] from the first byte of full operation, ignored without markers). in[0] is the FPDU's first byte, or the
  *  marker's before it where one is due. wire_len is known from MPA_FPDU_MORE on once the length field is there, else 0;

@@ -7,7 +7,7 @@
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
-enum { KEY_BYTES = 16, ENHANCED_BYTES = 4, MARKER_EVERY = 512, MARKER_BYTES = 4, LENGTH_BYTES = 2, CRC_BYTES = 4,
+enum { KEY_BYTES = 16, ENHANCED_BYTES = 4, MARKER_EVERY = MPA_MARKER_EVERY, MARKER_BYTES = MPA_MARKER_BYTES, LENGTH_BYTES = 2, CRC_BYTES = 4,
        ULPDU_MAX = 64768 /* RFC 5044 appendix A.1 */, MULPDU_MIN = 128 };
 
 static const char request_key[KEY_BYTES + 1] = "MPA ID Req Frame";
@@ -76,6 +76,24 @@ uint32_t mpa_mulpdu(uint32_t emss, bool markers)
     if (emss < cost + MULPDU_MIN)
         return MULPDU_MIN;
     return MIN(emss - cost, (uint32_t)ULPDU_MAX);
+}
+
+uint32_t mpa_put_markers(const uint8_t *fpdu, uint32_t n, uint64_t plain, uint8_t *out)
+{
+    uint32_t in_block = (uint32_t)(plain % (MARKER_EVERY - MARKER_BYTES)), at = 0;
+    uint32_t head = in_block == 0 ? MARKER_BYTES : 0; /* where the length field is in out */
+    for (uint32_t done = 0; done < n; in_block = 0) {
+        if (in_block == 0) {
+            wire_put16(out + at, 0);
+            wire_put16(out + at + 2, done == 0 ? 0 : at - head);
+            at += MARKER_BYTES;
+        }
+        uint32_t run = MIN(n - done, (uint32_t)(MARKER_EVERY - MARKER_BYTES) - in_block);
+        memcpy(out + at, fpdu + done, run);
+        done += run;
+        at += run;
+    }
+    return at;
 }
 
 /* Stream bytes that n bytes of FPDU take from stream offset off on, markers at multiples of 512 strictly inside included;
