@@ -33,16 +33,13 @@ static bool take_slot(struct rnic_dev *d, uint32_t *slot)
     return true;
 }
 
-struct rnic_mr *rnic_mr_reg(struct rnic_pd *pd, uint64_t va, uint64_t len, unsigned access, uint8_t *mem)
+static struct rnic_mr *mr_new(struct rnic_pd *pd, uint64_t va, uint64_t len, unsigned access, uint8_t *mem)
 {
     if (pd == NULL || len == 0 || va + len - 1 < va || access > 0xf)
         return NULL;
-    uint32_t slot;
     struct rnic_mr *mr = calloc(1, sizeof *mr);
-    if (mr == NULL || !take_slot(pd->dev, &slot)) {
-        free(mr);
+    if (mr == NULL)
         return NULL;
-    }
     if (access & (RNIC_REMOTE_WRITE | RNIC_REMOTE_ATOMIC))
         access |= RNIC_LOCAL_WRITE;
     mr->pd = pd;
@@ -50,8 +47,33 @@ struct rnic_mr *rnic_mr_reg(struct rnic_pd *pd, uint64_t va, uint64_t len, unsig
     mr->len = len;
     mr->access = access;
     mr->mem = mem;
+    return mr;
+}
+
+struct rnic_mr *rnic_mr_reg(struct rnic_pd *pd, uint64_t va, uint64_t len, unsigned access, uint8_t *mem)
+{
+    uint32_t slot;
+    struct rnic_mr *mr = mr_new(pd, va, len, access, mem);
+    if (mr == NULL || !take_slot(pd->dev, &slot)) {
+        free(mr);
+        return NULL;
+    }
     mr->key = (slot + 1) << GENERATION_BITS | pd->dev->slots[slot].generation;
     pd->dev->slots[slot].mr = mr;
+    return mr;
+}
+
+struct rnic_mr *rnic_mr_reg_as(struct rnic_pd *pd, uint32_t key, uint64_t va, uint64_t len, unsigned access, uint8_t *mem)
+{
+    if (pd == NULL || rnic_mr_find(pd->dev, key) != NULL)
+        return NULL;
+    struct rnic_mr *mr = mr_new(pd, va, len, access, mem);
+    if (mr == NULL)
+        return NULL;
+    mr->key = key;
+    mr->named = true;
+    mr->next_named = pd->dev->named;
+    pd->dev->named = mr;
     return mr;
 }
 
@@ -65,11 +87,18 @@ static void mr_free(struct rnic_mr *mr)
 void rnic_mr_dereg(struct rnic_mr *mr)
 {
     struct rnic_dev *d = mr->pd->dev;
-    uint32_t slot = (mr->key >> GENERATION_BITS) - 1;
-    d->slots[slot].mr = NULL;
-    d->slots[slot].generation++;
-    d->slots[slot].next_free = d->free_slot;
-    d->free_slot = slot + 1;
+    if (mr->named) {
+        struct rnic_mr **at = &d->named;
+        while (*at != mr)
+            at = &(*at)->next_named;
+        *at = mr->next_named;
+    } else {
+        uint32_t slot = (mr->key >> GENERATION_BITS) - 1;
+        d->slots[slot].mr = NULL;
+        d->slots[slot].generation++;
+        d->slots[slot].next_free = d->free_slot;
+        d->free_slot = slot + 1;
+    }
     if (mr->ev_head != mr->ev_tail)
         mr->dead = true; /* the last event on its way frees it */
     else
@@ -81,6 +110,10 @@ void rnic_mr_free_all(struct rnic_dev *d)
     for (uint32_t i = 0; i < d->nslots; i++)
         if (d->slots[i].mr != NULL)
             mr_free(d->slots[i].mr);
+    for (struct rnic_mr *mr = d->named, *next; mr != NULL; mr = next) {
+        next = mr->next_named;
+        mr_free(mr);
+    }
     free(d->slots);
 }
 
@@ -88,6 +121,9 @@ uint32_t rnic_mr_key(const struct rnic_mr *mr) { return mr->key; }
 
 struct rnic_mr *rnic_mr_find(const struct rnic_dev *d, uint32_t key)
 {
+    for (struct rnic_mr *mr = d->named; mr != NULL; mr = mr->next_named)
+        if (mr->key == key)
+            return mr;
     uint32_t slot = (key >> GENERATION_BITS) - 1;
     if (slot >= d->nslots)
         return NULL;

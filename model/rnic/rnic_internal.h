@@ -24,6 +24,8 @@ struct rnic_mr {
     const struct rnic_qp *only;      /* NULL: any QP of the protection domain */
     bool      shared;                /* no peer may invalidate it */
     bool      invalid;               /* after LOCAL_INV or a peer's SEND with invalidate */
+    struct rnic_mr *next_named;      /* rnic_mr_reg_as: the device's list */
+    bool      named;
     bool      dead;                  /* deregistered while the watcher had events on their way */
     struct rnic_cell *cells;
     uint32_t  ncells, cell_cap;
@@ -56,6 +58,7 @@ struct rnic_dev {
     struct rnic_qp *qps;
     struct rnic_pd *pds;
     struct rnic_cq *cqs;
+    struct rnic_mr *named;           /* regions whose keys name no slot */
     struct rnic_mr_slot *slots;
     uint32_t nslots, slot_cap, free_slot; /* free_slot: index + 1, 0 none */
 };

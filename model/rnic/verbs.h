@@ -36,6 +36,8 @@ struct rnic_pd *rnic_pd_new(struct rnic_dev *d);
 /** Register [va, va + len). mem NULL: `pattern` mode, the bytes are pkt_pattern_byte(seed = the key, offset from va) and what
  *  peers place is checked for bounds but not kept; else `memory` mode, len bytes at mem. One key serves as lkey, rkey and STag. */
 struct rnic_mr *rnic_mr_reg(struct rnic_pd *pd, uint64_t va, uint64_t len, unsigned access, uint8_t *mem);
+/** The same under a key of the caller's choice, for a card that stands in for another. NULL also if the device has that key. */
+struct rnic_mr *rnic_mr_reg_as(struct rnic_pd *pd, uint32_t key, uint64_t va, uint64_t len, unsigned access, uint8_t *mem);
 void     rnic_mr_dereg(struct rnic_mr *mr);
 uint32_t rnic_mr_key(const struct rnic_mr *mr);
 /** Limit a region to one QP (NULL: again any of its protection domain): other QPs' peers find the key not associated with their stream

@@ -24,11 +24,12 @@ int roce_params_check(const struct roce_params *params, char *err, size_t errlen
 /** What a connection manager tells a QP of its peer. path_mtu_bytes 0: as our own; ttl 0: 64; base_rtt_ps 0: not known; ird: READs and atomics
  *  that the peer takes at a time, 0: as many as our ord. qkey: UD's, of both ends. A UD QP's peer is where a SEND goes that names no
  *  destination; remote_psn counts for nothing there. limits_given: the retry limits and the timeout code are those that the peer asked for, in
- *  place of params' (IBTA vol. 1 12.7.27, 12.7.28, 12.7.34). */
+ *  place of params' (IBTA vol. 1 12.7.27, 12.7.28, 12.7.34). ecn: the ECN field that goes with dscp in the traffic class where the congestion
+ *  control sets none. */
 struct roce_peer {
     uint32_t local_addr, remote_addr, remote_qpn, remote_psn;
     uint32_t path_mtu_bytes;
-    uint8_t  prio, dscp, ttl;
+    uint8_t  prio, dscp, ttl, ecn;
     int64_t  base_rtt_ps;
     uint32_t ird, qkey;
     bool     limits_given;

@@ -49,6 +49,7 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
     X(credits, BOOL, 0, 0, 1, NULL, \
       "acknowledgements tell how many receives are posted, and the peer's SENDs beyond them go a packet at a time", \
       "IBTA vol. 1 9.7.7.2 end-to-end flow control; off in rxe and over RoCE in general") \
+    X(cnp, BOOL, 1, 0, 1, NULL, "packets marked CE are answered with CNPs", "RoCEv2 annex A17.9.3; rxe sends none") \
     X(cnp_interval_ps, TIME, 50000000, 0, INT64_C(1000000000000), NULL, "least time between two CNPs of one QP", "DCQCN paper (SIGCOMM'15): N = 50 us") \
     X(control_prio, COUNT, 8, 0, 8, NULL, \
       "NIC priority of ACKs, NAKs and CNPs where the host has separate-control; 8: as the data", "guess: one class; vendors often give CNPs priority 6") \

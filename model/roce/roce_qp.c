@@ -83,7 +83,7 @@ static void take_cnp(struct roce_qp *q, int64_t now_ps)
 static void marked(struct roce_qp *q, int64_t now_ps)
 {
     q->base.count.np_ecn_marked_roce_packets++;
-    if (now_ps < q->cnp_next_ps)
+    if (!q->params->cnp || now_ps < q->cnp_next_ps)
         return;
     q->cnp_next_ps = now_ps + q->params->cnp_interval_ps;
     q->cnp_pending = true;
@@ -289,7 +289,8 @@ static void start_cc(struct roce_qp *q, int64_t base_rtt_ps)
     c->initial_window_bytes = initial < UINT32_MAX ? (uint32_t)initial : UINT32_MAX;
     c->base_rtt_ps = base_rtt_ps;
     cc_start(c, c->ops, c->params, rnic_qp_now(&q->base, 0));
-    q->ecn = c->ops->ecn ? ECT0 : 0;
+    if (c->ops->ecn)
+        q->ecn = ECT0;
 }
 
 static uint64_t window_limit(const struct roce_qp *q)
@@ -322,6 +323,7 @@ static void set_path(struct roce_qp *q, const struct roce_peer *peer, uint32_t m
     q->dqpn = peer->remote_qpn & ROCE_PSN_MASK;
     q->qkey = peer->qkey;
     q->dscp = peer->dscp;
+    q->ecn = peer->ecn;
     q->control_dscp = q->params->control_dscp < 64 ? (uint8_t)q->params->control_dscp : peer->dscp;
     q->ttl = peer->ttl ? peer->ttl : 64;
     uint64_t mixed = ((uint64_t)q->base.ep.id << 32 | q->base.qpn) * UINT64_C(0x9e3779b97f4a7c15);
@@ -348,7 +350,7 @@ int roce_qp_ready_to_receive(struct rnic_qp *qp, const struct roce_peer *peer)
     uint32_t mtu = (uint32_t)q->params->mtu_bytes;
     if (peer->path_mtu_bytes && peer->path_mtu_bytes < mtu)
         mtu = peer->path_mtu_bytes;
-    if (!valid_mtu(mtu) || peer->prio >= PORT_PRIOS || peer->dscp > 63 || peer->base_rtt_ps < 0 || peer->retry_cnt > 7 || peer->rnr_retry > 7 ||
+    if (!valid_mtu(mtu) || peer->prio >= PORT_PRIOS || peer->dscp > 63 || peer->ecn > CE || peer->base_rtt_ps < 0 || peer->retry_cnt > 7 || peer->rnr_retry > 7 ||
         peer->local_ack_timeout > 31)
         return SIM_ERR_PARAM;
     if (qp->state != RNIC_QP_INIT)

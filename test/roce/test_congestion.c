@@ -59,6 +59,15 @@ static void cnp_interval(void **state)
     pair_run(pr, SIM_NEVER_PS);
     assert_int_equal(PAIR_COUNTER(pr, 1, np_cnp_sent), 0);
     pair_free(pr);
+    c.cc = &cc_dcqcn;
+    c.params.cnp = 0; /* marks are counted and not answered */
+    pr = pair_new(&c);
+    pr->fate = mark_all;
+    pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 1 << 19);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(PAIR_COUNTER(pr, 1, np_cnp_sent), 0);
+    assert_true(PAIR_COUNTER(pr, 1, np_ecn_marked_roce_packets) > 0);
+    pair_free(pr);
 }
 
 /* A paced QP sends at its rate to the last bit on the wire, preamble and gap counted. */
