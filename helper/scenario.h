@@ -88,14 +88,16 @@ extern const struct param_table cdf_point_params_table;
 
 #define TOPOLOGY_LINK_PARAMS(X) \
     X(rate_bps, RATE, 0, 0, 3.2e12, NULL, "rate; unless given, the topology's host-rate or fabric-rate", "topology.h") \
-    X(propagation_ps, TIME, 0, 0, 1e12, NULL, "propagation; unless given, the topology's host-propagation or fabric-propagation", "topology.h")
+    X(propagation_ps, TIME, 0, 0, 1e12, NULL, "propagation; unless given, the topology's host-propagation or fabric-propagation", "topology.h") \
+    X(length_mm, LENGTH, 0, 0, 2e11, NULL, "cable, in place of propagation", "5 ns a metre: fibre of index 1.5") \
+    X(loss, FRACTION, 0, 0, 1, NULL, "chance that a frame is lost on it; unless given, the fabric's", "link_params.h")
 struct topology_link_params { PARAM_FIELDS(TOPOLOGY_LINK_PARAMS) };
 extern const struct param_table topology_link_params_table;
 
 /** <topology>: what topology_build wants. */
 struct scenario_topology {
     const struct topology_params *params;       /* set */
-    const struct topology_list *list;           /* explicit only, else NULL; hosts in file order, then switches in file order */
+    const struct topology_list *list;           /* explicit (or a file) only, else NULL; hosts in file order, then switches */
     const char *const *node_names;              /* explicit only: by node id */
     uint32_t nhosts;                            /* topology_hosts() */
     const char *file; int line;

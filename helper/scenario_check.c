@@ -31,11 +31,11 @@ static bool given(const struct scenario *sc, const void *values, const char *nam
 static void check_topology(struct scenario *sc, struct scenario_errors *e)
 {
     struct scenario_topology *t = &sc->topology;
-    t->nhosts = topology_hosts(t->params, t->list);
+    char why[200];
+    t->nhosts = topology_hosts(t->params, t->list, why, sizeof why);
     if (t->nhosts == 0)
-        scenario_error(e, t->file, t->line, "<topology> makes no network: %s", t->params->kind == TOPOLOGY_FAT_TREE ?
-                       "k must be even" : t->params->kind == TOPOLOGY_EXPLICIT && !t->list ? "kind explicit needs <host>, <switch> and <link> elements in the file" :
-                       "its numbers are not possible together");
+        scenario_error(e, t->file, t->line, "<topology> makes no network: %s", t->params->kind == TOPOLOGY_EXPLICIT && !t->list ?
+                       "kind explicit needs a file, or <host>, <switch> and <link> elements in the scenario" : why);
     else if (t->nhosts < 2)
         scenario_error(e, t->file, t->line, "<topology> has one host; messages need two");
 }

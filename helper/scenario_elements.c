@@ -44,7 +44,8 @@ const struct scenario_element scenario_elements[] = {
       { NAME_ATTR("name of the scenario, in results and plots") } },
     { "description", "scenario", OCCURS_AT_MOST_ONCE, true, NULL, NULL, NULL, "what the scenario shows, for people", NO_ATTRS },
 
-    { "topology", "scenario", OCCURS_ONCE, false, &topology_params_table, NULL, NULL, "hosts, switches and how they are linked", NO_ATTRS },
+    { "topology", "scenario", OCCURS_ONCE, false, &topology_params_table, NULL, NULL, "hosts, switches and how they are linked",
+      { { "file", ATTR_TEXT, false, NULL, "an explicit topology in a file: GraphML, or the HPCC family's topology file; found from the scenario's directory" } } },
     { "host", "topology", OCCURS_ANY, false, NULL, NULL, NULL, "a host of an explicit topology", { NAME_ATTR("name that <link> refers to") } },
     { "switch", "topology", OCCURS_ANY, false, NULL, NULL, NULL, "a switch of an explicit topology", { NAME_ATTR("name that <link> refers to") } },
     { "link", "topology", OCCURS_ANY, false, &topology_link_params_table, NULL, NULL, "a link of an explicit topology",

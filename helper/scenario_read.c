@@ -13,6 +13,7 @@
 #include "../model/tcp/tcp_params.h"
 #include "../model/workload/workload.h"
 #include "flows_file.h"
+#include "network_file.h"
 #include "scenario_internal.h"
 #include "topology.h"
 
@@ -147,21 +148,18 @@ static uint32_t find_node(struct reader *r, const xmlNode *link, const char *end
 /* Every host from the first one, without passing through a host: only switches forward. */
 static void check_reach(struct reader *r, const struct topology_list *t, const struct node_list *nodes)
 {
-    bool *seen = scenario_memory_get(r->m, nodes->n, sizeof *seen), grown = true;
-    seen[0] = true;
-    while (grown) {
-        grown = false;
-        for (size_t i = 0; i < t->nlinks; i++) {
-            uint32_t a = t->links[i].a, b = t->links[i].b;
-            bool a_gives = seen[a] && (a == 0 || a >= t->nhosts), b_gives = seen[b] && (b == 0 || b >= t->nhosts);
-            if ((a_gives && !seen[b]) || (b_gives && !seen[a]))
-                seen[a] = seen[b] = grown = true;
-        }
-    }
-    for (uint32_t i = 1; i < t->nhosts; i++)
-        if (!seen[i])
-            scenario_xml_error(r->x, nodes->nodes[i], NULL, "host \"%s\" cannot be reached from host \"%s\": no links and switches join them",
-                               nodes->names[i], nodes->names[0]);
+    int64_t lost = topology_unreachable(t);
+    if (lost < 0)
+        abort();
+    if (lost > 0)
+        scenario_xml_error(r->x, nodes->nodes[lost], NULL, "host \"%s\" cannot be reached from host \"%s\": no links and switches join them",
+                           nodes->names[lost], nodes->names[0]);
+}
+
+static bool given(const struct scenario_params *p, const char *name)
+{
+    const struct param *row = param_find(p->table, name);
+    return row && p->given >> (row - p->table->rows) & 1;
 }
 
 static void read_explicit(struct reader *r, const xmlNode *n)
@@ -177,10 +175,13 @@ static void read_explicit(struct reader *r, const xmlNode *n)
         if (!is(c, "link"))
             continue;
         const struct scenario_params *p = params_read(r, &(struct part){ .parent = "topology", .element = "link", .table = &topology_link_params_table }, c, NULL);
-        const struct topology_link_params *given = p->values;
+        const struct topology_link_params *v = p->values;
         links = scenario_memory_grow(r->m, links, list->nlinks, sizeof *links);
         links[list->nlinks++] = (struct topology_link){ .a = find_node(r, c, "a", &nodes), .b = find_node(r, c, "b", &nodes),
-            .rate_bps = p->given & 1 ? given->rate_bps : 0, .propagation_ps = p->given & 2 ? given->propagation_ps : -1 };
+            .rate_bps = given(p, "rate") ? v->rate_bps : 0, .loss = given(p, "loss") ? v->loss : -1,
+            .propagation_ps = given(p, "length") ? v->length_mm * TOPOLOGY_PS_PER_MM : given(p, "propagation") ? v->propagation_ps : -1 };
+        if (given(p, "length") && given(p, "propagation"))
+            scenario_xml_error(r->x, c, "length", "<link> has both a propagation and a length");
         const struct topology_link *l = &links[list->nlinks - 1];
         if (l->a == l->b && !r->x->errors->count)
             scenario_xml_error(r->x, c, "b", "<link> joins \"%s\" to itself", nodes.names[l->a]);
@@ -194,17 +195,74 @@ static void read_explicit(struct reader *r, const xmlNode *n)
     r->sc->topology.node_names = nodes.names;
 }
 
+/* Found from the directory of the file that names it. */
+static const char *path_beside(struct reader *r, const xmlNode *n, const char *path)
+{
+    const char *file = scenario_xml_file(r->x, n), *slash = file ? strrchr(file, '/') : NULL;
+    char joined[4096];
+    if (*path == '/' || !slash)
+        return path;
+    snprintf(joined, sizeof joined, "%.*s/%s", (int)(slash - file), file, path);
+    return scenario_memory_text(r->m, joined);
+}
+
+static void read_network_file(struct reader *r, const xmlNode *n, const char *path)
+{
+    struct scenario_topology *t = &r->sc->topology;
+    struct network_file net;
+    struct network_file_error e;
+    path = path_beside(r, n, path);
+    if (!network_file_read(path, &net, &e)) {
+        scenario_error(r->x->errors, path, e.line, "%s", e.text);
+        return;
+    }
+    uint32_t nodes = net.nhosts + net.nswitches;
+    struct topology_list *list = scenario_memory_get(r->m, 1, sizeof *list);
+    struct topology_link *links = scenario_memory_get(r->m, net.nlinks + 1, sizeof *links);
+    const char **names = scenario_memory_get(r->m, nodes, sizeof *names);
+    if (net.nlinks)
+        memcpy(links, net.links, net.nlinks * sizeof *links);
+    for (uint32_t i = 0; i < nodes; i++)
+        names[i] = scenario_memory_text(r->m, net.names[i]);
+    *list = (struct topology_list){ net.nhosts, net.nswitches, links, net.nlinks };
+    t->list = list;
+    t->node_names = names;
+    network_file_fini(&net);
+}
+
+static void check_lengths(struct reader *r, const xmlNode *n, const struct scenario_params *p)
+{
+    static const char *const of[] = { "host", "fabric", "trunk" };
+    char length[32], propagation[32];
+    for (int i = 0; i < 3; i++) {
+        snprintf(length, sizeof length, "%s-length", of[i]);
+        snprintf(propagation, sizeof propagation, "%s-propagation", of[i]);
+        if (given(p, length) && given(p, propagation))
+            scenario_xml_error(r->x, n, length, "<topology> has both %s and %s", propagation, length);
+    }
+}
+
 static void read_topology(struct reader *r, const xmlNode *n)
 {
     struct scenario_topology *t = &r->sc->topology;
     const struct scenario_params *p = params_read(r, &(struct part){ "scenario", "topology", "", "", &topology_params_table, NULL }, n, NULL);
-    t->params = p->values;
+    struct topology_params *v = p->values;
+    const char *path = attr(r, n, "file");
+    t->params = v;
     t->file = place(r, n, &t->line);
+    check_lengths(r, n, p);
     const xmlNode *listed = NULL;
     for (const xmlNode *c = n->children; c && !listed; c = c->next)
         if (c->type == XML_ELEMENT_NODE)
             listed = c;
-    if (t->params->kind == TOPOLOGY_EXPLICIT)
+    if (path && given(p, "kind") && v->kind != TOPOLOGY_EXPLICIT)
+        scenario_xml_error(r->x, n, "file", "a topology from a file is of kind=\"explicit\"");
+    else if (path && listed)
+        scenario_xml_error(r->x, listed, NULL, "<%s> has no use in a topology from a file", listed->name);
+    else if (path) {
+        v->kind = TOPOLOGY_EXPLICIT;
+        read_network_file(r, n, path);
+    } else if (v->kind == TOPOLOGY_EXPLICIT)
         read_explicit(r, n);
     else if (listed)
         scenario_xml_error(r->x, listed, NULL, "<%s> belongs to a topology of kind=\"explicit\" only", listed->name);
@@ -338,8 +396,7 @@ static void add_flow(struct reader *r, const xmlNode *n, const struct host_names
         }
     if (found && node[0] == node[1])
         scenario_xml_error(r->x, n, "dst", "<flow> src and dst are the same host");
-    bool has_prio = p->given >> (param_find(p->table, "prio") - p->table->rows) & 1;
-    *out = (struct wl_flow){ node[0], node[1], has_prio ? (uint8_t)v->prio : WL_PRIO_OWN, v->size_bytes, v->start_ps };
+    *out = (struct wl_flow){ node[0], node[1], given(p, "prio") ? (uint8_t)v->prio : WL_PRIO_OWN, v->size_bytes, v->start_ps };
 }
 
 static size_t count_children(const xmlNode *n, const char *name)
@@ -348,17 +405,6 @@ static size_t count_children(const xmlNode *n, const char *name)
     for (const xmlNode *c = n->children; c; c = c->next)
         count += is(c, name);
     return count;
-}
-
-/* Found from the directory of the file that names it. */
-static const char *path_beside(struct reader *r, const xmlNode *n, const char *path)
-{
-    const char *file = scenario_xml_file(r->x, n), *slash = file ? strrchr(file, '/') : NULL;
-    char joined[4096];
-    if (*path == '/' || !slash)
-        return path;
-    snprintf(joined, sizeof joined, "%.*s/%s", (int)(slash - file), file, path);
-    return scenario_memory_text(r->m, joined);
 }
 
 static void read_flows(struct reader *r, const xmlNode *n, struct scenario_workload *w)

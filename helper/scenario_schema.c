@@ -18,6 +18,7 @@ static const char *kind_pattern(enum param_kind kind)
     case PARAM_TIME:     return "\\s*(never|[+\\-]?0+([.]0*)?|" NUM " *(ps|ns|us|\302\265s|\316\274s|ms|s))\\s*";
     case PARAM_RATE:     return "\\s*([+\\-]?0+([.]0*)?|" NUM " *[kKmMgGtT]?b(ps|/s|it/s))\\s*";
     case PARAM_BYTES:    return "\\s*([+\\-]?0+([.]0*)?|" NUM " *([GMKk]iB|[TGMkK]?B|kb))\\s*";
+    case PARAM_LENGTH:   return "\\s*([+\\-]?0+([.]0*)?|" NUM " *(km|m|cm|mm))\\s*";
     case PARAM_COUNT:    return "\\s*" NUM "\\s*";
     case PARAM_FRACTION: return "\\s*" NUM " *%?\\s*";
     case PARAM_NUMBER:   return "\\s*" NUM "\\s*";
@@ -179,7 +180,7 @@ void scenario_schema_write(FILE *f)
 
 const char *scenario_kind_name(enum param_kind kind)
 {
-    static const char *const names[] = { "time", "rate", "bytes", "count", "bool", "enum", "fraction", "number" };
+    static const char *const names[] = { "time", "rate", "bytes", "count", "bool", "enum", "length", "fraction", "number" };
     return names[kind];
 }
 

@@ -1,118 +1,124 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "topology.h"
+#include "topology_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PARAM_STRUCT struct topology_params
 PARAM_TABLE(topology_params, TOPOLOGY_PARAMS)
 #undef PARAM_STRUCT
 
-/* What a builder adds to; the first failure stays. */
-struct builder {
-    const struct topology_params *t;
-    struct fabric *f;
-    const struct link_params *link;
-    int rc;
-};
-
-struct shape { uint64_t hosts, switches; };
-
-static uint64_t edge_hosts(const struct topology_params *t) { return (uint64_t)(t->hosts_per_edge ? t->hosts_per_edge : t->k / 2); }
+#define NODES_MAX ((UINT64_C(1) << 24) - 2)
 
 static struct shape shape_of(const struct topology_params *t, const struct topology_list *list)
 {
-    uint64_t k = (uint64_t)t->k;
-    switch (t->kind) {
-    case TOPOLOGY_STAR:       return (struct shape){ (uint64_t)t->hosts, 1 };
-    case TOPOLOGY_DUMBBELL:   return (struct shape){ 2 * (uint64_t)t->hosts, 2 };
-    case TOPOLOGY_LEAF_SPINE: return (struct shape){ (uint64_t)(t->leaves * t->hosts_per_leaf), (uint64_t)(t->leaves + t->spines) };
-    case TOPOLOGY_FAT_TREE:   return k % 2 ? (struct shape){ 0, 0 } : (struct shape){ k * k / 2 * edge_hosts(t), k * k + k * k / 4 };
-    default:                  return list ? (struct shape){ list->nhosts, list->nswitches } : (struct shape){ 0, 0 };
-    }
+    const struct topology_shape *s = &topology_shapes[t->kind];
+    if (s->size)
+        return s->size(t);
+    return list ? (struct shape){ list->nhosts, list->nswitches } : (struct shape){ 0, 0 };
 }
 
-uint32_t topology_hosts(const struct topology_params *t, const struct topology_list *list)
+uint32_t topology_hosts(const struct topology_params *t, const struct topology_list *list, char *err, size_t errlen)
 {
-    struct shape s = shape_of(t, list);
-    return s.hosts + s.switches < (UINT64_C(1) << 24) - 2 ? (uint32_t)s.hosts : 0;
+    char none[8];
+    const struct topology_shape *s = &topology_shapes[t->kind];
+    if (!err) {
+        err = none;
+        errlen = sizeof none;
+    }
+    if (s->check && !s->check(t, err, errlen))
+        return 0;
+    struct shape n = shape_of(t, list);
+    if (n.hosts == 0)
+        snprintf(err, errlen, "the topology has no hosts");
+    else if (n.hosts + n.switches > NODES_MAX)
+        snprintf(err, errlen, "%llu nodes are more than 2^24 - 2", (unsigned long long)(n.hosts + n.switches));
+    else
+        return (uint32_t)n.hosts;
+    return 0;
 }
 
-static void link_up(struct builder *b, uint32_t a, uint32_t c, int64_t rate_bps, int64_t propagation_ps)
+static int64_t metres_or(int64_t mm, int64_t ps) { return mm ? mm * TOPOLOGY_PS_PER_MM : ps; }
+
+struct topology_wires topology_wires(const struct topology_params *t)
+{
+    struct topology_wires w = { .host_ps = metres_or(t->host_length_mm, t->host_propagation_ps), .fabric_ps = metres_or(t->fabric_length_mm, t->fabric_propagation_ps),
+                                .fabric_bps = t->fabric_rate_bps };
+    int64_t per = t->hosts_per_leaf, up = t->spines;
+    if (t->kind == TOPOLOGY_THREE_TIER) {
+        per = t->hosts_per_edge ? t->hosts_per_edge : t->k / 2;
+        up = t->aggregations;
+    }
+    if (t->oversubscription > 0 && (t->kind == TOPOLOGY_LEAF_SPINE || t->kind == TOPOLOGY_WAN || t->kind == TOPOLOGY_THREE_TIER))
+        w.fabric_bps = (int64_t)((double)t->host_rate_bps * (double)per / t->oversubscription / (double)up / (double)t->lag);
+    w.trunk_bps = t->trunk_rate_bps ? t->trunk_rate_bps : w.fabric_bps;
+    if (t->trunk_oversubscription > 0 && t->kind == TOPOLOGY_THREE_TIER)
+        w.trunk_bps = (int64_t)((double)w.fabric_bps * (double)t->edges / t->trunk_oversubscription / (double)(t->cores / t->aggregations));
+    w.trunk_ps = metres_or(t->trunk_length_mm, t->trunk_propagation_ps ? t->trunk_propagation_ps : w.fabric_ps);
+    return w;
+}
+
+void topology_link_up(struct builder *b, uint32_t x, uint32_t y, int64_t rate_bps, int64_t propagation_ps, double loss)
 {
     struct link_params p = *b->link;
     p.rate_bps = rate_bps;
     p.propagation_ps = propagation_ps;
+    if (loss >= 0)
+        p.loss = loss;
     if (b->rc == SIM_OK)
-        b->rc = fabric_connect(b->f, a, c, &p, NULL, NULL);
-}
-
-static void host_link(struct builder *b, uint32_t host, uint32_t sw) { link_up(b, host, sw, b->t->host_rate_bps, b->t->host_propagation_ps); }
-
-static void fabric_link(struct builder *b, uint32_t x, uint32_t y) { link_up(b, x, y, b->t->fabric_rate_bps, b->t->fabric_propagation_ps); }
-
-static void build_star(struct builder *b, uint32_t first_switch)
-{
-    for (uint32_t h = 0; h < first_switch; h++)
-        host_link(b, h, first_switch);
-}
-
-static void build_dumbbell(struct builder *b, uint32_t first_switch)
-{
-    for (uint32_t h = 0; h < first_switch; h++)
-        host_link(b, h, first_switch + (h >= first_switch / 2));
-    fabric_link(b, first_switch, first_switch + 1);
-}
-
-static void build_leaf_spine(struct builder *b, uint32_t first_switch)
-{
-    const struct topology_params *t = b->t;
-    uint32_t leaves = (uint32_t)t->leaves, spines = (uint32_t)t->spines, per = (uint32_t)t->hosts_per_leaf;
-    int64_t uplink = t->fabric_rate_bps;
-    if (t->oversubscription > 0)
-        uplink = (int64_t)((double)t->host_rate_bps * (double)per / t->oversubscription / (double)spines);
-    for (uint32_t h = 0; h < first_switch; h++)
-        host_link(b, h, first_switch + h / per);
-    for (uint32_t l = 0; l < leaves; l++)
-        for (uint32_t s = 0; s < spines; s++)
-            link_up(b, first_switch + l, first_switch + leaves + s, uplink, t->fabric_propagation_ps);
-}
-
-/* Edges pod by pod, then aggregations pod by pod, then the core; core switch i * k/2 + j hangs on aggregation i of each pod. */
-static void build_fat_tree(struct builder *b, uint32_t first_switch)
-{
-    uint32_t k = (uint32_t)b->t->k, half = k / 2, per = (uint32_t)edge_hosts(b->t);
-    uint32_t edge = first_switch, agg = edge + k * half, core = agg + k * half;
-    for (uint32_t h = 0; h < first_switch; h++)
-        host_link(b, h, edge + h / per);
-    for (uint32_t pod = 0; pod < k; pod++)
-        for (uint32_t i = 0; i < half; i++) {
-            for (uint32_t j = 0; j < half; j++)
-                fabric_link(b, edge + pod * half + j, agg + pod * half + i);
-            for (uint32_t j = 0; j < half; j++)
-                fabric_link(b, agg + pod * half + i, core + i * half + j);
-        }
+        b->rc = fabric_connect(b->f, x, y, &p, NULL, NULL);
 }
 
 static void build_list(struct builder *b, const struct topology_list *list)
 {
+    const struct topology_wires w = topology_wires(b->t);
     for (size_t i = 0; i < list->nlinks; i++) {
         const struct topology_link *l = &list->links[i];
         bool host = l->a < list->nhosts || l->b < list->nhosts;
-        int64_t rate = l->rate_bps ? l->rate_bps : host ? b->t->host_rate_bps : b->t->fabric_rate_bps;
-        int64_t prop = l->propagation_ps >= 0 ? l->propagation_ps : host ? b->t->host_propagation_ps : b->t->fabric_propagation_ps;
-        link_up(b, l->a, l->b, rate, prop);
+        int64_t rate = l->rate_bps ? l->rate_bps : host ? b->t->host_rate_bps : w.fabric_bps;
+        topology_link_up(b, l->a, l->b, rate, l->propagation_ps >= 0 ? l->propagation_ps : host ? w.host_ps : w.fabric_ps, l->loss);
     }
 }
 
-static void build(struct builder *b, const struct topology_list *list, uint32_t first_switch)
+/* Union of nodes by links, paths halved on the way. Hosts forward nothing: each joins its neighbours only if it is host 0 or they are. */
+static uint32_t root_of(uint32_t *up, uint32_t v)
 {
-    switch (b->t->kind) {
-    case TOPOLOGY_STAR:       build_star(b, first_switch); break;
-    case TOPOLOGY_DUMBBELL:   build_dumbbell(b, first_switch); break;
-    case TOPOLOGY_LEAF_SPINE: build_leaf_spine(b, first_switch); break;
-    case TOPOLOGY_FAT_TREE:   build_fat_tree(b, first_switch); break;
-    default:                  build_list(b, list); break;
+    while (up[v] != v)
+        v = up[v] = up[up[v]];
+    return v;
+}
+
+int64_t topology_unreachable(const struct topology_list *list)
+{
+    uint32_t n = list->nhosts + list->nswitches;
+    uint32_t *up = malloc((n ? n : 1) * sizeof *up);
+    bool *near = calloc(list->nhosts ? list->nhosts : 1, sizeof *near);
+    int64_t found = 0;
+    if (!up || !near) {
+        free(up);
+        free(near);
+        return -1;
     }
+    for (uint32_t v = 0; v < n; v++)
+        up[v] = v;
+    for (size_t i = 0; i < list->nlinks; i++) {
+        uint32_t a = list->links[i].a, b = list->links[i].b;
+        bool switches = a >= list->nhosts && b >= list->nhosts, first = a == 0 || b == 0;
+        if (switches || (first && (a >= list->nhosts || b >= list->nhosts)))
+            up[root_of(up, a)] = root_of(up, b);
+    }
+    for (size_t i = 0; i < list->nlinks; i++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t h = end ? list->links[i].b : list->links[i].a, other = end ? list->links[i].a : list->links[i].b;
+            if (h < list->nhosts && (other == 0 || (other >= list->nhosts && root_of(up, other) == root_of(up, 0))))
+                near[h] = true;
+        }
+    for (uint32_t h = 1; h < list->nhosts && !found; h++)
+        if (!near[h])
+            found = h;
+    free(up);
+    free(near);
+    return found;
 }
 
 /* A host without a link has no port to attach to; one with several is not modelled above the fabric. */
@@ -126,20 +132,23 @@ static bool hosts_linked(const struct fabric *f, uint32_t nhosts, char *err, siz
     return true;
 }
 
+static void add_switches(struct builder *b, uint64_t n, const struct switch_params *sw)
+{
+    const struct topology_shape *s = &topology_shapes[b->t->kind];
+    struct switch_params border = *sw;
+    if (b->t->border_buffer_bytes)
+        border.buffer_bytes = b->t->border_buffer_bytes;
+    for (uint64_t i = 0; i < n; i++)
+        fabric_add_switch(b->f, s->is_border && s->is_border(b->t, (uint32_t)i) ? &border : sw);
+}
+
 struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct switch_params *sw,
                               const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen)
 {
+    *nhosts = topology_hosts(t, list, err, errlen);
+    if (*nhosts == 0 || switch_params_check(sw, err, errlen) != SIM_OK)
+        return NULL;
     struct shape shape = shape_of(t, list);
-    *nhosts = topology_hosts(t, list);
-    if (*nhosts == 0) {
-        if (t->kind == TOPOLOGY_FAT_TREE && t->k % 2)
-            snprintf(err, errlen, "a fat tree's k must be even, not %lld", (long long)t->k);
-        else
-            snprintf(err, errlen, "the topology has no hosts, or more than 2^24 nodes");
-        return NULL;
-    }
-    if (switch_params_check(sw, err, errlen) != SIM_OK)
-        return NULL;
     struct builder b = { .t = t, .f = fabric_new(s, (uint32_t)(shape.hosts + shape.switches)), .link = link };
     if (!b.f) {
         snprintf(err, errlen, "out of memory for %llu nodes", (unsigned long long)(shape.hosts + shape.switches));
@@ -147,9 +156,11 @@ struct fabric *topology_build(struct sim *s, const struct topology_params *t, co
     }
     for (uint64_t i = 0; i < shape.hosts; i++)
         fabric_add_host(b.f);
-    for (uint64_t i = 0; i < shape.switches; i++)
-        fabric_add_switch(b.f, sw);
-    build(&b, list, *nhosts);
+    add_switches(&b, shape.switches, sw);
+    if (topology_shapes[t->kind].build)
+        topology_shapes[t->kind].build(&b, *nhosts);
+    else
+        build_list(&b, list);
     if (b.rc != SIM_OK)
         snprintf(err, errlen, "a link of the topology is refused: a rate or propagation out of range, or a node with more than 4,094 ports");
     else if (hosts_linked(b.f, *nhosts, err, errlen))

@@ -185,6 +185,7 @@ CheckerOf(const struct param* row)
     }
     case PARAM_BYTES:
     case PARAM_COUNT:
+    case PARAM_LENGTH:
         return MakeIntegerChecker<int64_t>(Bound(row->low), Bound(row->high));
     case PARAM_FRACTION:
     case PARAM_NUMBER:
@@ -218,7 +219,7 @@ std::string
 ParamAttributeText(const struct param* row, double value)
 {
     char buf[128];
-    if (row->kind == PARAM_BYTES || row->kind == PARAM_COUNT)
+    if (row->kind == PARAM_BYTES || row->kind == PARAM_COUNT || row->kind == PARAM_LENGTH)
     {
         return std::to_string(Bound(value));
     }

@@ -28,6 +28,8 @@ static const struct unit byte_units[] = {
     { "kB", 1e3 }, { "KB", 1e3 }, { "kb", 1e3 }, { "B", 1 }, { NULL, 0 },
 };
 
+static const struct unit length_units[] = { { "km", 1e6 }, { "m", 1e3 }, { "cm", 10 }, { "mm", 1 }, { NULL, 0 } };
+
 static const char *const forms[] = {
     [PARAM_TIME] = "a time with its unit, such as 500ns, 2us or 1.5ms, or never",
     [PARAM_RATE] = "a rate with its unit, such as 40Mbps or 100Gbps",
@@ -35,6 +37,7 @@ static const char *const forms[] = {
     [PARAM_COUNT] = "a whole number, such as 7",
     [PARAM_BOOL] = "yes, no, on, off, true or false",
     [PARAM_ENUM] = "one of the names",
+    [PARAM_LENGTH] = "a length with its unit, such as 0.5m, 100m or 10km",
     [PARAM_FRACTION] = "a fraction, such as 70%, 0.7 or 1e-5",
     [PARAM_NUMBER] = "a number, such as 0.875",
 };
@@ -104,7 +107,7 @@ int param_check(const struct param_table *t, const void *params, const struct pa
 
 const char *param_public_name(const struct param *p, char *buf, size_t len)
 {
-    static const char *const suffix[] = { [PARAM_TIME] = "_ps", [PARAM_RATE] = "_bps", [PARAM_BYTES] = "_bytes",
+    static const char *const suffix[] = { [PARAM_TIME] = "_ps", [PARAM_RATE] = "_bps", [PARAM_BYTES] = "_bytes", [PARAM_LENGTH] = "_mm",
                                           [PARAM_NUMBER] = NULL };
     const char *s = suffix[p->kind];
     size_t n = strlen(p->field), m = s ? strlen(s) : 0;
@@ -294,7 +297,7 @@ static int parse_bool(const char *text, double *out, char *err, size_t errlen)
 static int parse_quantity(enum param_kind kind, const char *text, const char *shown, double *out, char *err, size_t errlen)
 {
     const struct unit *units = kind == PARAM_TIME ? time_units : kind == PARAM_RATE ? rate_units
-                             : kind == PARAM_BYTES ? byte_units : NULL;
+                             : kind == PARAM_BYTES ? byte_units : kind == PARAM_LENGTH ? length_units : NULL;
     const char *end = number_end(text);
     double v, whole;
 
@@ -329,7 +332,7 @@ static int parse_quantity(enum param_kind kind, const char *text, const char *sh
     if (fabs(v - whole) > 1e-9 * fmax(1, fabs(v)))
         return refuse(kind, shown, kind == PARAM_TIME ? "is not a whole number of ps" : kind == PARAM_RATE ?
                       "is not a whole number of bit/s" : kind == PARAM_BYTES ? "is not a whole number of bytes" :
-                      "is not a whole number", err, errlen);
+                      kind == PARAM_LENGTH ? "is not a whole number of mm" : "is not a whole number", err, errlen);
     *out = whole;
     return SIM_OK;
 }
@@ -438,6 +441,9 @@ const char *param_format_value(enum param_kind kind, const char *names, double v
         break;
     case PARAM_BYTES:
         format_bytes(value, buf, len);
+        break;
+    case PARAM_LENGTH:
+        format_units(length_units, value, buf, len);
         break;
     case PARAM_COUNT:
         snprintf(buf, len, "%.0f", value);

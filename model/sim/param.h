@@ -30,6 +30,7 @@ enum param_kind {
     PARAM_COUNT,    /* int64_t;       "7" */
     PARAM_BOOL,     /* int64_t 0/1;   "yes", "no", "on", "off", "true", "false" */
     PARAM_ENUM,     /* int64_t;       one of names */
+    PARAM_LENGTH,   /* int64_t mm;    "100m", "10km", "0.5m" */
     PARAM_FRACTION, /* double 0..1;   "70%", "1e-5", "0.7" */
     PARAM_NUMBER    /* double;        "0.875" */
 };
@@ -40,6 +41,7 @@ enum param_kind {
 #define PARAM_T_COUNT    int64_t
 #define PARAM_T_BOOL     int64_t
 #define PARAM_T_ENUM     int64_t
+#define PARAM_T_LENGTH   int64_t
 #define PARAM_T_FRACTION double
 #define PARAM_T_NUMBER   double
 

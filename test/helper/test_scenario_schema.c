@@ -91,7 +91,7 @@ static const struct { const char *xml; int right; } shapes[] = {
     { AROUND(STAR, POISSON, "<measure duraton=\"5us\"/>"), 0 },
     { AROUND(STAR, POISSON, "<mesure/>"), 0 },
     { AROUND(STAR, "", ""), 0 },
-    { AROUND("<topology kind=\"ring\"/>", POISSON, ""), 0 },
+    { AROUND("<topology kind=\"hypercube\"/>", POISSON, ""), 0 },
     { AROUND("<topology kind=\"star\" host-rate=\"100\"/>", POISSON, ""), 0 },
     { AROUND(STAR, "<workload kind=\"poisson\" fan-in=\"3\"/>", ""), 0 },
     { AROUND(STAR, "<workload kind=\"incast\" fan-in=\"3\"/>", ""), 1 },

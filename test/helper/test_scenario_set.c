@@ -105,7 +105,7 @@ static const struct { const char *set, *want; } bad[] = {
     { "compare.loads=0%", "compare loads: 0% is not a load" },
     { "measure.seeds=", "the list is empty" },
     { "expect.failures=maybe", "\"maybe\" is none of yes|no" },
-    { "topology.kind=explicit", "kind explicit needs <host>" },
+    { "topology.kind=explicit", "kind explicit needs a file, or <host>" },
 };
 
 static void bad_paths_are_refused(void **state)

@@ -37,6 +37,7 @@ static void quantities(void **state)
         { PARAM_BYTES, "2MiB", 2097152 }, { PARAM_BYTES, "1GiB", 1073741824 }, { PARAM_COUNT, "7", 7 }, { PARAM_COUNT, "1e6", 1e6 },
         { PARAM_BOOL, "yes", 1 }, { PARAM_BOOL, "off", 0 }, { PARAM_BOOL, "true", 1 }, { PARAM_BOOL, "False", 0 },
         { PARAM_FRACTION, "70%", 0.7 }, { PARAM_FRACTION, "1e-5", 1e-5 }, { PARAM_FRACTION, "0.7", 0.7 }, { PARAM_FRACTION, ".5", 0.5 },
+        { PARAM_LENGTH, "100m", 1e5 }, { PARAM_LENGTH, "10km", 1e7 }, { PARAM_LENGTH, "0.5 m", 500 }, { PARAM_LENGTH, "3cm", 30 }, { PARAM_LENGTH, "0", 0 },
         { PARAM_NUMBER, "-0.875", -0.875 }, { PARAM_NUMBER, "+2", 2 },
     };
     char err[256];
@@ -60,6 +61,7 @@ static void refusals(void **state)
         { PARAM_TIME, "0x10us", "unit" }, { PARAM_TIME, "infs", "not understood" }, { PARAM_TIME, "nan", "not understood" },
         { PARAM_TIME, "0.5ps", "whole number of ps" }, { PARAM_TIME, "1e9s", "too large" }, { PARAM_RATE, "100GBps", "unit" },
         { PARAM_RATE, "100G", "unit" }, { PARAM_BYTES, "0.3B", "whole" }, { PARAM_BYTES, "9Mb", "unit" }, { PARAM_BYTES, "9us", "unit" },
+        { PARAM_LENGTH, "100", "has no unit" }, { PARAM_LENGTH, "5us", "unknown unit" }, { PARAM_LENGTH, "0.1mm", "whole number of mm" },
         { PARAM_COUNT, "7.5", "whole" }, { PARAM_COUNT, "7 apples", "not understood" }, { PARAM_BOOL, "maybe", "yes, no" },
         { PARAM_FRACTION, "70 percent", "70%" }, { PARAM_NUMBER, "1,5", "0.875" }, { PARAM_NUMBER, "1e999", "too large" },
         { PARAM_TIME, "1.2.3us", "unit" }, { PARAM_TIME, "--1us", "not understood" }, { PARAM_TIME, "2us3", "unit" },
@@ -126,7 +128,7 @@ static void printed_values_read_back(void **state)
         { PARAM_TIME, 1e14, "100s" }, { PARAM_RATE, 1e11, "100Gbps" }, { PARAM_RATE, 4e7, "40Mbps" }, { PARAM_RATE, 1.6e12, "1.6Tbps" },
         { PARAM_BYTES, 1024, "1024B" }, { PARAM_BYTES, 245760, "240KiB" }, { PARAM_BYTES, 9e6, "9MB" }, { PARAM_BYTES, 12345, "12345B" },
         { PARAM_COUNT, 1000000, "1000000" }, { PARAM_BOOL, 1, "yes" }, { PARAM_FRACTION, 0.7, "0.7" }, { PARAM_FRACTION, 1e-5, "1e-05" },
-        { PARAM_NUMBER, 1.0 / 3, "0.3333333333333333" }, { PARAM_NUMBER, 1200, "1200" },
+        { PARAM_LENGTH, 1e5, "100m" }, { PARAM_LENGTH, 1e7, "10km" }, { PARAM_LENGTH, 500, "50cm" }, { PARAM_NUMBER, 1.0 / 3, "0.3333333333333333" }, { PARAM_NUMBER, 1200, "1200" },
     };
     char buf[64], err[128];
     double v;
