@@ -182,7 +182,7 @@ static bool read_table(struct text_file *t, const struct host_names *names, stru
     char first = *t->word;
     bool header = column_named(t->word) >= 0 || (!names->n && (first < '0' || first > '9'));
     if (header && (!read_header(t, &h) || !text_file_word(t)))
-        return false;
+        return false;                           /* without a fault: there is no flow */
     do {
         if (!read_row(t, &h, names, l))
             return false;
@@ -238,7 +238,7 @@ static bool read_open(struct text_file *t, const struct host_names *names, struc
 {
     struct list l = { 0 };
     bool ok = read_any(t, names, &l);
-    if (ok && l.n == 0)
+    if (l.n == 0)
         ok = text_file_fail(t, t->line, "the file holds no flow");
     *flows = ok ? l.flow : NULL;
     *n = ok ? l.n : 0;

@@ -85,6 +85,7 @@ static void faults_have_lines(void **state)
         { "1\n4 4 3 100 1500 0\n", false, 2, "the same host" },
         { "0\n", false, 1, "the number of flows: 0 is not in 1" },
         { "src,dst,bytes\n1,2\n", false, 2, "the line has 2 columns" },
+        { "src,dst,bytes\n# none\n", false, 3, "holds no flow" },
         { "src,dst,byts\n", false, 1, "no column \"byts\"; nearest: bytes" },
         { "src,dst,dst\n", false, 1, "a second column for \"dst\"" },
         { "src,dst,start\n1,2,0", false, 1, "are needed" },
