@@ -26,6 +26,9 @@ const struct cli_command cli_commands[] = {
     { "bench", "", "measure the speed of the simulator", 0, 0, -1, NULL, bench_main, NULL },
     { "dissect", "FILE.pcap...", "print each frame of captures and verify every checksum", 0, 1, -1, cmd_dissect, NULL,
       "Exit status: 0 all right, 1 something is wrong (the reason is on stderr), 2 a file cannot be read.\n" },
+    { "replay", "FILE.pcap...", "put our endpoints in the place of captured ones and compare what they answer", CLI_SIDE, 1, -1, cmd_replay, NULL,
+      "Side A of two nodes is the one whose frame comes first. Learnt from the capture: addresses, keys, memory, work requests.\n"
+      "Exit status: 0 all equal, 1 something differs (stderr: frame, field, expected, seen), 2 a file cannot be read.\n" },
 };
 const size_t cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
 
@@ -41,6 +44,7 @@ static const struct option_row { enum cli_option bit; const char *name, *value, 
     { CLI_NO_PLOTS, "no-plots", NULL, "make no plots" },
     { CLI_QUIET, "quiet", NULL, "print errors only" },
     { CLI_THROUGH_BYTES, "through-bytes", NULL, "debug: push every packet through its bytes at each hop" },
+    { CLI_SIDE, "side", "A|B", "replace this side only (default: each in turn)" },
     { CLI_SCHEMA, "schema", NULL, "print the RelaxNG schema of scenario files" },
     { CLI_MARKDOWN, "markdown", NULL, "print the reference page of all parameters" },
 };
@@ -161,6 +165,8 @@ static int take_option(struct cli *c, const struct option_row *o, const char *v)
         c->has_engine = true;
         c->engine = (enum run_engine)word;
         return word >= 0 ? CLI_OK : bad_value(c, o, v, "an engine: ns3, ns3-stock or native");
+    case CLI_SIDE:
+        return replay_side_of(v, &c->sides) == 0 ? CLI_OK : bad_value(c, o, v, "a side: A or B");
     case CLI_SIZE: c->size = v; return CLI_OK;
     case CLI_OUT:  c->out = v;  return *v ? CLI_OK : bad_value(c, o, v, "a directory");
     default:       return CLI_OK;
@@ -203,7 +209,7 @@ static int parse(struct cli *c, int argc, char **argv)
 
 static int run_command(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli c = { .command = command };
+    struct cli c = { .command = command, .sides = REPLAY_BOTH };
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             if (command->raw)

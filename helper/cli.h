@@ -3,6 +3,7 @@
 #ifndef RNICSIM_HELPER_CLI_H
 #define RNICSIM_HELPER_CLI_H
 
+#include "replay.h"
 #include "run.h"
 
 #ifdef __cplusplus
@@ -16,6 +17,7 @@ enum { CLI_OK = 0, CLI_WRONG = 1 /* a run went wrong, a check failed */, CLI_BAD
 enum cli_option {
     CLI_SET = 1 << 0, CLI_SEED = 1 << 1, CLI_REPS = 1 << 2, CLI_JOBS = 1 << 3, CLI_ENGINE = 1 << 4, CLI_SIZE = 1 << 5, CLI_OUT = 1 << 6,
     CLI_PCAP = 1 << 7, CLI_QUIET = 1 << 8, CLI_THROUGH_BYTES = 1 << 9, CLI_SCHEMA = 1 << 10, CLI_MARKDOWN = 1 << 11, CLI_NO_PLOTS = 1 << 12,
+    CLI_SIDE = 1 << 13,
 };
 
 #define CLI_SETS_MAX 256
@@ -27,6 +29,7 @@ struct cli {
     uint32_t reps; unsigned jobs;
     bool has_engine; enum run_engine engine;
     const char *size, *out;
+    enum replay_sides sides;                    /* both unless given */
     unsigned given;                             /* enum cli_option: flags */
 };
 
@@ -49,6 +52,7 @@ int cmd_check(const struct cli *c);
 int cmd_describe(const struct cli *c);
 int cmd_plot(const struct cli *c);
 int cmd_dissect(const struct cli *c);
+int cmd_replay(const struct cli *c);
 
 #ifdef __cplusplus
 }

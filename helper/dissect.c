@@ -288,8 +288,7 @@ int dissect_bytes(const char *name, const uint8_t *file, size_t len, FILE *out, 
     }
 }
 
-/* The whole file; NULL with the reason in errno. */
-static uint8_t *read_file(const char *path, size_t *len)
+uint8_t *dissect_read_file(const char *path, size_t *len)
 {
     struct stat st;
     FILE *f = fopen(path, "rb");
@@ -328,7 +327,7 @@ int dissect_files(int n, char *const *paths, FILE *out, FILE *err)
     int worst = 0;
     for (int i = 0; i < n; i++) {
         size_t len;
-        uint8_t *bytes = read_file(paths[i], &len);
+        uint8_t *bytes = dissect_read_file(paths[i], &len);
         int status = 2;
         if (bytes)
             status = dissect_bytes(paths[i], bytes, len, out, err);

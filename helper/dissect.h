@@ -22,6 +22,9 @@ int dissect_files(int n, char *const *paths, FILE *out, FILE *err);
 /** The same of one file in memory. */
 int dissect_bytes(const char *name, const uint8_t *file, size_t len, FILE *out, FILE *err);
 
+/** A whole file's bytes, to be freed; NULL with the reason in errno. */
+uint8_t *dissect_read_file(const char *path, size_t *len);
+
 #ifdef __cplusplus
 }
 #endif

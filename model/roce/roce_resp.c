@@ -219,6 +219,15 @@ static void refuse_send(struct roce_qp *q, unsigned syndrome)
     refuse(q, syndrome);
 }
 
+/* A key that cannot be invalidated: the request itself was right, so it is acknowledged, but its message does not count, its receive fails
+ * and so does the QP (IBTA vol. 1 9.9.3 responder class J as Linux rxe has it; test/golden/rxe/roce_sinv.pcap). */
+static void invalidation_failed(struct roce_qp *q)
+{
+    struct rnic_recv_info none = { 0 };
+    rnic_complete_recv(&q->base, RNIC_WC_REM_INV_REQ_ERR, &none);
+    refuse_at(q, q->resp.expected, ROCE_AETH_ACK);
+}
+
 static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags)
 {
     struct roce_resp *r = &q->resp;
@@ -244,7 +253,7 @@ static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags
         return;
     }
     if ((flags & ROCE_OP_IETH) && rnic_remote_inv(&q->base, p->roce.imm_or_rkey) != RNIC_FAULT_NONE) {
-        refuse(q, ROCE_NAK_ACCESS);
+        invalidation_failed(q);
         return;
     }
     r->op = last ? ROCE_RESP_IDLE : op;
