@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 
-from waflib import Build, Context, Logs, Options, Utils
+from waflib import Build, Configure, Logs, Options, Utils
 
 APPNAME = 'rnicsim'
 VERSION = '0.1.0'
 top = '.'
 out = 'build'
+# Commands configure by themselves, and again, with the options given then, when this file or what is installed has changed.
+Configure.autoconfig = 'clobber'
 
 WARN = ['-Wall', '-Wextra', '-Werror']
 # One result on every machine: no fused multiply-add, no reassociation.
@@ -33,6 +35,11 @@ def options(opt):
 
 def configure(conf):
     conf.load('compiler_c compiler_cxx')
+    installed = conf.path.make_node('.waf-installed')
+    if not os.path.exists(installed.abspath()):
+        installed.write('')
+    conf.hash = Utils.h_list((conf.hash, installed.read('rb')))
+    conf.files.append(installed.abspath())
     conf.env.append_unique('CFLAGS', ['-std=c11'] + COMMON)
     conf.env.append_unique('CXXFLAGS', ['-std=c++17'] + COMMON)
     conf.check_cfg(package='libxml-2.0', args='--cflags --libs', uselib_store='XML2')
@@ -133,9 +140,10 @@ def _defines(bld):
 
 def _build_tests(bld, incl, libs):
     glob = bld.path.ant_glob
-    if bld.env.LIB_CMOCKA:
-        for src in glob('test/**/test_*.c', excl='test/fuzz/** test/ns3/**'):
-            bld.program(target=src.path_from(bld.path)[:-2], source=[src], includes=incl + ['test'], use='cli_objs rnic CMOCKA ' + libs, install_path=None)
+    if not bld.env.LIB_CMOCKA:
+        bld.fatal('the tests need libcmocka-dev: install it, then `./waf configure` again')
+    for src in glob('test/**/test_*.c', excl='test/fuzz/** test/ns3/**'):
+        bld.program(target=src.path_from(bld.path)[:-2], source=[src], includes=incl + ['test'], use='cli_objs rnic CMOCKA ' + libs, install_path=None)
     if bld.env.HAVE_NS3:
         for src in glob('test/ns3/test_*.cc'):
             bld.program(target=src.path_from(bld.path)[:-3], source=[src], includes=incl, use='ns3-rnic rnic NS3', install_path=None)
@@ -171,10 +179,6 @@ class tests_context(Build.BuildContext):
     cmd = 'build_tests'
 
 
-def _configured():
-    return os.path.exists(os.path.join(Context.top_dir or os.getcwd(), Options.lockfile)) and os.path.isdir('build/c4che')
-
-
 def _run(*commands):
     """Queue waf commands to run before the one that is being asked for."""
     Options.commands[:0] = list(commands)
@@ -182,7 +186,7 @@ def _run(*commands):
 
 def demo(ctx):
     'installs, builds, runs the default comparison and prints its table'
-    _run(*(([] if _configured() else ['configure']) + ['build', 'run_demo']))
+    _run('build', 'run_demo')
 
 
 def run_demo(ctx):
@@ -196,12 +200,12 @@ def run_demo(ctx):
 
 def test(ctx):
     'installs, builds and runs all tests (--long: everything)'
-    _run(*(([] if _configured() else ['configure']) + ['build_tests', 'run_tests']))
+    _run('build_tests', 'run_tests')
 
 
 def check(ctx):
     'what CI runs beyond test: both compilers, sanitizers, a short fuzz'
-    _run(*(([] if _configured() else ['configure']) + ['build_clang', 'build_asan', 'build_fuzz', 'run_asan', 'run_fuzz']))
+    _run('build_clang', 'build_asan', 'build_fuzz', 'run_asan', 'run_fuzz')
 
 
 class Tally(object):
