@@ -96,6 +96,8 @@ struct roce_qp {
     const struct roce_retry_ops *retry;
     int64_t  pace_ps;                    /* data may leave from then on */
     int64_t  timeout_ps;                 /* local ACK timeout, 0: none */
+    int64_t  timeout_extra_ps;           /* by which the wait under way is longer */
+    uint64_t seed;
     int64_t  cnp_next_ps;                /* no CNP before */
     uint32_t mtu, mtu_shift;
     uint32_t src, dst, dqpn, flow_hash;
@@ -127,6 +129,9 @@ static inline int64_t roce_ahead(uint64_t a, uint64_t b) { return (int64_t)(a - 
 /** Fill what all packets of this QP share. */
 void roce_start_packet(struct roce_qp *q, struct pkt *p, uint8_t opcode, uint32_t psn);
 void roce_trace(struct roce_qp *q, int64_t now_ps, enum sim_trace_point point, uint64_t a, uint64_t b);
+
+/** Draw by how much the next wait for the local ACK timeout is longer than it must be. */
+void roce_draw_timeout(struct roce_qp *q);
 
 /* roce_req.c */
 /** SIM_NEVER_PS: nothing may go; else the earliest time by the requester's own rules (0: at once). */

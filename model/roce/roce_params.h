@@ -33,6 +33,9 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
       "once: IBTA vol. 1 9.7.5.2; rewind: guess, for responders that recover a lost resend without a timeout") \
     X(local_ack_timeout, COUNT, 14, 0, 31, NULL, "local ACK timeout t: 4.096 us * 2^t after the last progress; 0: never", \
       "IBTA vol. 1 9.7.6.1.3; 14 (67 ms) is a common default") \
+    X(ack_timeout_spread, NUMBER, 0, 0, 3, NULL, \
+      "each wait for the local ACK timeout is drawn anew between once and 1 + this times as long; 0: exact, and QPs that lost together repeat together", \
+      "IBTA vol. 1 9.7.6.1.3 lets a timer last one to four times as long; exact is what analysis and peers' simulators assume") \
     X(retry_cnt, COUNT, 7, 0, 7, NULL, "retries after timeouts and sequence NAKs without progress", "IBTA vol. 1 9.7.5.2.8 (3 bits); 7 is a common default") \
     X(rnr_retry, COUNT, 7, 0, 7, NULL, "retries after RNR NAKs without progress; 7: without end", "IBTA vol. 1 9.7.5.2.8; 7 is a common default") \
     X(rnr_timer, COUNT, 12, 0, 31, NULL, "the RNR NAK timer code that this end sends when it has no receive", "IBTA vol. 1 table 45; 12 (0.64 ms) is a common default") \

@@ -183,12 +183,21 @@ static int64_t roce_ready_ps(const struct endpoint *ep)
     return at > q->pace_ps ? at : q->pace_ps;
 }
 
+void roce_draw_timeout(struct roce_qp *q)
+{
+    struct sim_rng rng;
+    if (q->params->ack_timeout_spread <= 0)
+        return;
+    sim_rng_init(&rng, q->seed + q->base.count.timeouts, q->base.ep.id, SIM_RNG_ACK_TIMEOUT);
+    q->timeout_extra_ps = (int64_t)((double)q->timeout_ps * q->params->ack_timeout_spread * sim_rng_unit(&rng));
+}
+
 /* The local ACK timeout runs from the last progress while something is unacknowledged; sending never pushes it back. */
 static int64_t ack_deadline_ps(const struct roce_qp *q)
 {
     if (q->timeout_ps == 0 || q->req.una == q->req.max)
         return SIM_NEVER_PS;
-    return q->req.progress_ps + q->timeout_ps;
+    return q->req.progress_ps + q->timeout_ps + q->timeout_extra_ps;
 }
 
 static int64_t roce_next_wake_ps(const struct endpoint *ep)
@@ -268,6 +277,7 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
     q->service = (uint8_t)params->service;
     q->opcode_base = base[params->service];
     q->retry = roce_retry_kinds[params->retry];
+    q->seed = seed;
     q->cc.link_bps = link_bps;
     q->cc.ops = cc != NULL ? cc : cc_find("none");
     q->cc.params = cc_params;
@@ -312,6 +322,7 @@ static void set_limits(struct roce_qp *q, const struct roce_peer *peer)
     q->rnr_retry = peer->limits_given ? peer->rnr_retry : (uint8_t)own->rnr_retry;
     q->req.retries_left = q->retry_cnt;
     q->req.rnr_left = q->rnr_retry;
+    roce_draw_timeout(q);
 }
 
 static void set_path(struct roce_qp *q, const struct roce_peer *peer, uint32_t mtu)

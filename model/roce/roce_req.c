@@ -521,6 +521,7 @@ void roce_req_timeout(struct roce_qp *q, int64_t now_ps)
     r->recover = r->max;
     r->gap_seen = false;
     r->progress_ps = now_ps;
+    roce_draw_timeout(q);
     r->force_ack_req = q->params->ack_request == ROCE_ACK_REQ_DRAIN; /* else the message's end asks anyway */
     q->retry->timeout(q, now_ps);
 }

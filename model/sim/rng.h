@@ -12,7 +12,7 @@ extern "C" {
 
 enum sim_rng_purpose {
     SIM_RNG_LOSS = 1, SIM_RNG_MARK, SIM_RNG_ARRIVAL, SIM_RNG_SIZE, SIM_RNG_PEER, SIM_RNG_ECMP,
-    SIM_RNG_PSN, SIM_RNG_ISN, SIM_RNG_HOST, SIM_RNG_TEST, SIM_RNG_JITTER, SIM_RNG_SPRAY
+    SIM_RNG_PSN, SIM_RNG_ISN, SIM_RNG_HOST, SIM_RNG_TEST, SIM_RNG_JITTER, SIM_RNG_SPRAY, SIM_RNG_ACK_TIMEOUT
 };
 
 struct sim_rng { uint32_t key[2]; uint32_t ctr[4]; uint32_t out[4]; uint32_t left; };

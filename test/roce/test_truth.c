@@ -234,6 +234,39 @@ static void item_17_timeout_from_last_progress(void **state)
     }
 }
 
+/* With a spread no two waits are alike, none shorter than the code says, none longer than that and the spread; without, all are exact. */
+static enum pair_fate nothing_arrives(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    (void)ctx;
+    (void)pr;
+    (void)from;
+    (void)p;
+    return PAIR_DROP;
+}
+
+static void item_17_spread_of_the_timeout(void **state)
+{
+    (void)state;
+    for (int spread = 0; spread < 2; spread++) {
+        struct pair_config c = pair_defaults();
+        c.params.local_ack_timeout = 8;
+        c.params.ack_timeout_spread = spread;
+        struct pair *pr = pair_new(&c);
+        pr->fate = nothing_arrives;
+        pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 100);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].wc[0].status, RNIC_WC_RETRY_EXC_ERR);
+        assert_int_equal(pr->nlog, 8);
+        const int64_t t = INT64_C(4096000) << 8;
+        for (uint32_t i = 1; i < 8; i++) {
+            int64_t wait = pr->log[i].at_ps - pr->log[i - 1].at_ps;
+            assert_true(spread ? wait >= t && wait < 2 * t : wait == t);
+            assert_true(!spread || i < 2 || wait != pr->log[i - 1].at_ps - pr->log[i - 2].at_ps);
+        }
+        pair_free(pr);
+    }
+}
+
 static void item_18_smaller_path_mtu(void **state)
 {
     (void)state;
@@ -379,7 +412,7 @@ int main(void)
         cmocka_unit_test(item_10_psn_wrap), cmocka_unit_test(item_11_final_ack_lost), cmocka_unit_test(item_12_atomic_reply_lost),
         cmocka_unit_test(item_13_rnr_outlasts_ack_timeout), cmocka_unit_test(item_14_write_needs_no_receive),
         cmocka_unit_test(item_15_end_of_address_space), cmocka_unit_test(item_16_empty_write_any_key),
-        cmocka_unit_test(item_17_timeout_from_last_progress), cmocka_unit_test(item_18_smaller_path_mtu),
+        cmocka_unit_test(item_17_timeout_from_last_progress), cmocka_unit_test(item_17_spread_of_the_timeout), cmocka_unit_test(item_18_smaller_path_mtu),
         cmocka_unit_test(item_19_one_nak_a_gap), cmocka_unit_test(item_20_write_with_immediate_length), cmocka_unit_test(item_21_pad),
         cmocka_unit_test(item_28_dcqcn_one_cnp), cmocka_unit_test(item_29_coalesced_acks),
     };
