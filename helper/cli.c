@@ -16,10 +16,15 @@
 
 const struct cli_command cli_commands[] = {
     { "run", "SCENARIO", "run a scenario's variants, write their results and plots, print a table",
-      RUN_OPTIONS | CLI_JOBS | CLI_ENGINE | CLI_OUT | CLI_PCAP | CLI_QUIET | CLI_THROUGH_BYTES | CLI_NO_PLOTS, 1, 1, cmd_run, NULL,
+      RUN_OPTIONS | CLI_JOBS | CLI_ENGINE | CLI_OUT | CLI_PCAP | CLI_TRACE | CLI_QUIET | CLI_THROUGH_BYTES | CLI_NO_PLOTS, 1, 1, cmd_run, NULL,
       "Exit status: 0 all well, 1 a run had unfinished or unexpectedly failed messages or a failed audit, 2 bad input or\n"
       "output that cannot be written, 130 interrupted (what had finished is kept).\n" },
     { "check", "SCENARIO", "read a scenario and say what would run, without running it", RUN_OPTIONS | CLI_QUIET, 1, 1, cmd_check, NULL, NULL },
+    { "hpcc", "TOPOLOGY FLOWS [TRACE]", "run the files of the HPCC family of simulators as they are",
+      (RUN_OPTIONS & ~CLI_SIZE) | CLI_JOBS | CLI_ENGINE | CLI_OUT | CLI_PCAP | CLI_QUIET | CLI_THROUGH_BYTES | CLI_NO_PLOTS, 2, 3, cmd_hpcc, NULL,
+      "The topology may also be GraphML, the flows a table (src,dst,bytes,start,priority). Flows are RoCE writes with DCQCN, each on a QP of its\n"
+      "own, over PFC and ECN switches, with the HPCC simulator's settings at 100 Gb/s; hosts cost nothing. --set changes what it does:\n"
+      "--set transport.cc=NAME, --set fabric.pfc=off, --set roce.mtu=4096B. TRACE lists nodes: what they send is captured.\n" },
     { "describe", "[NAME]", "describe a parameter, transport, fabric, workload, ... ; without NAME, what there is",
       CLI_SCHEMA | CLI_MARKDOWN, 0, 1, cmd_describe, NULL, NULL },
     { "plot", "DIR", "make the plots of a result directory again", CLI_QUIET, 1, 1, cmd_plot, NULL, NULL },
@@ -41,6 +46,7 @@ static const struct option_row { enum cli_option bit; const char *name, *value, 
     { CLI_ENGINE, "engine", "NAME", "ns3, ns3-stock or native (default: ns3 if it can be loaded)" },
     { CLI_OUT, "out", "DIR", "result directory (default: out/<scenario's name>)" },
     { CLI_PCAP, "pcap", NULL, "write captures of what hosts send" },
+    { CLI_TRACE, "trace", "FILE", "capture what the nodes send that FILE lists: their number, then their ids" },
     { CLI_NO_PLOTS, "no-plots", NULL, "make no plots" },
     { CLI_QUIET, "quiet", NULL, "print errors only" },
     { CLI_THROUGH_BYTES, "through-bytes", NULL, "debug: push every packet through its bytes at each hop" },
@@ -168,6 +174,7 @@ static int take_option(struct cli *c, const struct option_row *o, const char *v)
     case CLI_SIDE:
         return replay_side_of(v, &c->sides) == 0 ? CLI_OK : bad_value(c, o, v, "a side: A or B");
     case CLI_SIZE: c->size = v; return CLI_OK;
+    case CLI_TRACE: c->trace = v; return CLI_OK;
     case CLI_OUT:  c->out = v;  return *v ? CLI_OK : bad_value(c, o, v, "a directory");
     default:       return CLI_OK;
     }

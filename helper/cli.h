@@ -17,7 +17,7 @@ enum { CLI_OK = 0, CLI_WRONG = 1 /* a run went wrong, a check failed */, CLI_BAD
 enum cli_option {
     CLI_SET = 1 << 0, CLI_SEED = 1 << 1, CLI_REPS = 1 << 2, CLI_JOBS = 1 << 3, CLI_ENGINE = 1 << 4, CLI_SIZE = 1 << 5, CLI_OUT = 1 << 6,
     CLI_PCAP = 1 << 7, CLI_QUIET = 1 << 8, CLI_THROUGH_BYTES = 1 << 9, CLI_SCHEMA = 1 << 10, CLI_MARKDOWN = 1 << 11, CLI_NO_PLOTS = 1 << 12,
-    CLI_SIDE = 1 << 13,
+    CLI_SIDE = 1 << 13, CLI_TRACE = 1 << 14,
 };
 
 #define CLI_SETS_MAX 256
@@ -28,7 +28,7 @@ struct cli {
     bool has_seed; uint64_t seed;
     uint32_t reps; unsigned jobs;
     bool has_engine; enum run_engine engine;
-    const char *size, *out;
+    const char *size, *out, *trace;
     enum replay_sides sides;                    /* both unless given */
     unsigned given;                             /* enum cli_option: flags */
 };
@@ -44,11 +44,19 @@ struct cli_command {
 extern const struct cli_command cli_commands[];
 extern const size_t cli_command_count;
 
+/** The scenario options that the command line holds. */
+struct scenario_options cli_scenario_options(const struct cli *c);
+/** Run a loaded scenario as `run` does: files, table, plots. Takes sc, which may be NULL. An exit status. */
+int cmd_run_scenario(const struct cli *c, struct scenario *sc);
+/** Build its networks: false, and a message on stderr, if one cannot be. */
+bool cmd_check_networks(const struct scenario *sc);
+
 /** All of `rnicsim`. */
 int cli_main(int argc, char **argv);
 
 int cmd_run(const struct cli *c);
 int cmd_check(const struct cli *c);
+int cmd_hpcc(const struct cli *c);
 int cmd_describe(const struct cli *c);
 int cmd_plot(const struct cli *c);
 int cmd_dissect(const struct cli *c);

@@ -9,11 +9,13 @@
 #include "cli.h"
 #include "jobs.h"
 #include "output.h"
+#include "topology.h"
+#include "trace_file.h"
 
 #define ERR_LEN 8192
 
 /* What only building the network tells, such as headroom that the buffer cannot hold, at the fabric that asks for it. */
-static bool check_networks(const struct scenario *sc)
+bool cmd_check_networks(const struct scenario *sc)
 {
     char err[ERR_LEN];
     if (run_check(sc, err, sizeof err) == SIM_OK)
@@ -32,16 +34,21 @@ static bool check_networks(const struct scenario *sc)
     return false;
 }
 
+struct scenario_options cli_scenario_options(const struct cli *c)
+{
+    return (struct scenario_options){ .size = c->size, .sets = c->sets, .nsets = c->nsets, .has_seed = c->has_seed, .seed = c->seed, .reps = c->reps };
+}
+
 static struct scenario *load(const struct cli *c)
 {
     char err[ERR_LEN];
-    struct scenario_options o = { .size = c->size, .sets = c->sets, .nsets = c->nsets, .has_seed = c->has_seed, .seed = c->seed, .reps = c->reps };
+    struct scenario_options o = cli_scenario_options(c);
     struct scenario *sc = scenario_load(c->args[0], &o, err, sizeof err);
     if (!sc) {
         fprintf(stderr, "%s\n", err);
         return NULL;
     }
-    if (!check_networks(sc)) {
+    if (!cmd_check_networks(sc)) {
         scenario_free(sc);
         return NULL;
     }
@@ -152,13 +159,14 @@ static int finish(const struct cli *c, const struct scenario *sc, const struct j
     return rc;
 }
 
-static int run_all(const struct cli *c, const struct scenario *sc, const char *dir, enum run_engine engine)
+static int run_all(const struct cli *c, const struct scenario *sc, const struct trace_file *trace, const char *dir, enum run_engine engine)
 {
     char err[ERR_LEN];
     struct writer w = { .dir = dir };
     struct jobs_result jobs;
-    struct jobs_options o = { .run = { .engine = engine, .through_bytes = c->given & CLI_THROUGH_BYTES }, .parallel = c->jobs,
-        .progress = !quiet(c) && isatty(STDERR_FILENO), .pcap_dir = c->given & CLI_PCAP ? dir : NULL, .done = write_run, .ctx = &w,
+    struct jobs_options o = {
+        .run = { .engine = engine, .through_bytes = c->given & CLI_THROUGH_BYTES, .pcap_nodes = trace->nodes, .npcap_nodes = trace->n }, .parallel = c->jobs,
+        .progress = !quiet(c) && isatty(STDERR_FILENO), .pcap_dir = c->given & CLI_PCAP || trace->n ? dir : NULL, .done = write_run, .ctx = &w,
         .run_one = run_variant };
     int rc = jobs_run(sc, &o, &jobs, err, sizeof err), status;
     if (w.failed) {
@@ -180,14 +188,37 @@ static int run_all(const struct cli *c, const struct scenario *sc, const char *d
     return status;
 }
 
-int cmd_run(const struct cli *c)
+static bool read_trace(const struct cli *c, const struct scenario *sc, struct trace_file *trace)
+{
+    const struct scenario_topology *t = &sc->topology;
+    struct host_names names;
+    uint32_t nodes = t->list ? t->list->nhosts + t->list->nswitches : topology_nodes(t->params);
+    *trace = (struct trace_file){ 0 };
+    if (!c->trace)
+        return true;
+    if (!host_names_init(&names, t->node_names, t->list ? nodes : 0, nodes))
+        abort();
+    bool ok = trace_file_read(c->trace, &names, trace);
+    if (!ok && trace->err_line)
+        fprintf(stderr, "%s:%d: %s\n", c->trace, trace->err_line, trace->err);
+    else if (!ok)
+        fprintf(stderr, "%s: %s\n", c->trace, trace->err);
+    host_names_fini(&names);
+    return ok;
+}
+
+int cmd_run(const struct cli *c) { return cmd_run_scenario(c, load(c)); }
+
+int cmd_run_scenario(const struct cli *c, struct scenario *sc)
 {
     char err[ERR_LEN], dir[4096];
     enum run_engine engine;
-    struct scenario *sc = load(c);
+    struct trace_file trace;
     if (!sc)
         return CLI_BAD;
     int rc = choose_engine(c, &engine);
+    if (!read_trace(c, sc, &trace))
+        rc = CLI_BAD;
     if (rc == CLI_OK) {
         if (c->out)
             snprintf(dir, sizeof dir, "%s", c->out);
@@ -197,9 +228,10 @@ int cmd_run(const struct cli *c)
             fprintf(stderr, "%s\n", err);
             rc = CLI_BAD;
         } else {
-            rc = run_all(c, sc, dir, engine);
+            rc = run_all(c, sc, &trace, dir, engine);
         }
     }
+    free(trace.nodes);
     scenario_free(sc);
     return rc;
 }

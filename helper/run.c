@@ -358,7 +358,7 @@ static int run_opened(struct run *r, struct result *out)
     if (rc != SIM_OK)
         return rc;
     r->net.max_message_bytes = wl_max_bytes(r->wl);
-    if (r->opt->pcap_path && !(cap = capture_open(r->net.fabric, r->opt->pcap_path, r->err, r->errlen)))
+    if (r->opt->pcap_path && !(cap = capture_open(r->net.fabric, r->opt->pcap_path, r->opt->pcap_nodes, r->opt->npcap_nodes, r->err, r->errlen)))
         return SIM_ERR_PARAM;
     fabric_through_bytes(r->net.fabric, r->opt->through_bytes);
     rc = set_up(r);

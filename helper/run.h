@@ -25,6 +25,7 @@ struct run_memory {
 struct run_options {
     enum run_engine engine;
     const char *pcap_path;                      /* NULL: no capture */
+    const uint32_t *pcap_nodes; size_t npcap_nodes; /* whose frames it holds; 0: those of all hosts */
     bool through_bytes;                         /* debug: every hop through bytes; the same digest */
     void (*progress)(void *ctx, double fraction); /* may be NULL; 0..1, now and then, from within the run */
     void *progress_ctx;

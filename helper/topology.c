@@ -38,6 +38,12 @@ uint32_t topology_hosts(const struct topology_params *t, const struct topology_l
     return 0;
 }
 
+uint32_t topology_nodes(const struct topology_params *t)
+{
+    struct shape n = shape_of(t, NULL);
+    return topology_hosts(t, NULL, NULL, 0) ? (uint32_t)(n.hosts + n.switches) : 0;
+}
+
 static int64_t metres_or(int64_t mm, int64_t ps) { return mm ? mm * TOPOLOGY_PS_PER_MM : ps; }
 
 struct topology_wires topology_wires(const struct topology_params *t)

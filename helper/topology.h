@@ -71,6 +71,8 @@ struct topology_list { uint32_t nhosts, nswitches; const struct topology_link *l
 /** Hosts, switches and links that the parameters stand for, without building. list: for explicit only, else NULL. 0 if they are refused:
  *  then one sentence is in err (may be NULL). */
 uint32_t topology_hosts(const struct topology_params *t, const struct topology_list *list, char *err, size_t errlen);
+/** Hosts and switches of a topology with parameters of its own; 0 if it is explicit or refused. */
+uint32_t topology_nodes(const struct topology_params *t);
 /** The first host that no chain of links and switches joins to host 0; 0 if all are. Negative: out of memory. */
 int64_t topology_unreachable(const struct topology_list *list);
 
