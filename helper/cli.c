@@ -27,6 +27,7 @@ const struct cli_command cli_commands[] = {
       "--set transport.cc=NAME, --set fabric.pfc=off, --set roce.mtu=4096B. TRACE lists nodes: what they send is captured.\n" },
     { "describe", "[NAME]", "describe a parameter, transport, fabric, workload, ... ; without NAME, what there is",
       CLI_SCHEMA | CLI_MARKDOWN, 0, 1, cmd_describe, NULL, NULL },
+    { "headroom", "", "PFC headroom of a port, what a buffer affords, and a scenario with it", 0, 0, -1, NULL, cmd_headroom, NULL },
     { "plot", "DIR", "make the plots of a result directory again", CLI_QUIET, 1, 1, cmd_plot, NULL, NULL },
     { "bench", "", "measure the speed of the simulator", 0, 0, -1, NULL, bench_main, NULL },
     { "dissect", "FILE.pcap...", "print each frame of captures and verify every checksum", 0, 1, -1, cmd_dissect, NULL,

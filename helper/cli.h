@@ -57,6 +57,7 @@ int cli_main(int argc, char **argv);
 int cmd_run(const struct cli *c);
 int cmd_check(const struct cli *c);
 int cmd_hpcc(const struct cli *c);
+int cmd_headroom(int argc, char **argv);
 int cmd_describe(const struct cli *c);
 int cmd_plot(const struct cli *c);
 int cmd_dissect(const struct cli *c);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/fabric/switch_params.h"
+#include "../model/fabric/switch_profiles.h"
 #include "../model/host/host_params.h"
 #include "scenario.h"
 #include "scenario_elements.h"
@@ -60,10 +62,21 @@ static bool profile_differs(const struct param_table *t, const char *profile, co
     return known && strcmp(buf, param_format_value(p->kind, p->names, p->def, def, sizeof def)) != 0;
 }
 
+static bool profile_about(const struct scenario_element *e, const char *profile, char *buf, size_t len)
+{
+    const struct host_profile *host = e->table == &host_params_table ? host_profile_find(profile) : NULL;
+    const struct switch_profile *sw = e->table == &switch_params_table ? switch_profile_find(profile) : NULL;
+    if (host)
+        snprintf(buf, len, "%s", host->about);
+    if (sw)
+        snprintf(buf, len, "%s; %s", sw->about, sw->source);
+    return host || sw;
+}
+
 static void put_profiles(FILE *f, const struct scenario_element *e)
 {
     const struct scenario_attr *a = scenario_attr_find(e, "profile");
-    char word[64], value[64], name[64];
+    char word[64], value[64], name[64], about[400];
     for (const char *w = a ? a->words : ""; *w;) {
         w = next_word(w, word, sizeof word);
         fprintf(f, "profile %s:", word);
@@ -71,9 +84,8 @@ static void put_profiles(FILE *f, const struct scenario_element *e)
             if (profile_differs(e->table, word, &e->table->rows[i], value, sizeof value))
                 fprintf(f, " %s=%s", param_public_name(&e->table->rows[i], name, sizeof name), value);
         fputc('\n', f);
-        const struct host_profile *host = e->table == &host_params_table ? host_profile_find(word) : NULL;
-        if (host)
-            fprintf(f, "    %s\n", host->about);
+        if (profile_about(e, word, about, sizeof about))
+            fprintf(f, "    %s\n", about);
     }
 }
 
@@ -238,14 +250,13 @@ static void md_table(FILE *f, const struct scenario_element *e, const struct par
 static void md_profiles(FILE *f, const struct scenario_element *e)
 {
     const struct scenario_attr *a = scenario_attr_find(e, "profile");
-    char word[64], value[64], name[64];
+    char word[64], value[64], name[64], about[400];
     for (const char *w = a ? a->words : ""; *w;) {
         w = next_word(w, word, sizeof word);
-        const struct host_profile *host = e->table == &host_params_table ? host_profile_find(word) : NULL;
         fprintf(f, "\nProfile `%s`", word);
-        if (host) {
+        if (profile_about(e, word, about, sizeof about)) {
             fputs(" (", f);
-            md_text(f, host->about);
+            md_text(f, about);
             fputs(")", f);
         }
         fputs(":", f);

@@ -8,6 +8,7 @@
 #include "../model/cc/cc.h"
 #include "../model/fabric/link_params.h"
 #include "../model/fabric/switch_params.h"
+#include "../model/fabric/switch_profiles.h"
 #include "../model/host/host_params.h"
 #include "../model/iwarp/iwarp_params.h"
 #include "../model/roce/roce_params.h"
@@ -53,7 +54,8 @@ const struct scenario_element scenario_elements[] = {
 
     { "fabric", "scenario", OCCURS_SOME, false, NULL, NULL, NULL, "how switches and links behave: lossy, lossless or between",
       { NAME_ATTR("name of the fabric") } },
-    { "switch", "fabric", OCCURS_AT_MOST_ONCE, false, &switch_params_table, NULL, NULL, "every switch: buffer, thresholds, PFC, ECN", NO_ATTRS },
+    { "switch", "fabric", OCCURS_AT_MOST_ONCE, false, &switch_params_table, NULL, NULL, "every switch: buffer, thresholds, PFC, ECN",
+      { { "profile", ATTR_WORD, false, SWITCH_PROFILE_NAMES, "a chip's buffer and cells to start from; unless given, the defaults" } } },
     { "links", "fabric", OCCURS_AT_MOST_ONCE, false, &link_params_table, "rate|propagation", NULL,
       "every link: loss, bit errors, pause reaction (rate and propagation are the topology's)", NO_ATTRS },
 
@@ -209,6 +211,13 @@ bool scenario_profile_apply(const struct param_table *table, const char *profile
     }
     if (table == &tcp_params_table)
         return tcp_params_preset(values, profile) == 0;
+    if (table == &switch_params_table) {
+        const struct switch_profile *p = switch_profile_find(profile);
+        switch_params_init(values);
+        if (p)
+            switch_profile_apply(p, values);
+        return p != NULL;
+    }
     return false;
 }
 

@@ -190,11 +190,12 @@ static bool set_profile(struct scenario *sc, const struct path *p, const struct 
     bool found = false;
     for (size_t i = 0; i < sc->nparams; i++) {
         struct scenario_params *q = sc->params[i];
-        if (!matches(s, q) || !q->profile)
+        const struct scenario_element *owned = matches(s, q) ? scenario_element_find(q->owner, q->element) : NULL;
+        const struct scenario_attr *a = owned ? scenario_attr_find(owned, "profile") : NULL;
+        if (!a)
             continue;
         void *fresh = scenario_memory_get(sc->memory, 1, q->table->struct_bytes);
         if (!scenario_profile_apply(q->table, p->value, fresh)) {
-            const struct scenario_attr *a = scenario_attr_find(scenario_element_find("transport", q->element), "profile");
             scenario_error(e, file, line, "%s: \"%s\" is none of %s", shown, p->value, a->words);
             return false;
         }
@@ -205,7 +206,7 @@ static bool set_profile(struct scenario *sc, const struct path *p, const struct 
         found = true;
     }
     if (!found)
-        scenario_error(e, file, line, "%s: only host and tcp have a profile", shown);
+        scenario_error(e, file, line, "%s: only host, tcp and switch have a profile", shown);
     return found;
 }
 
@@ -238,8 +239,9 @@ static int set_word(struct scenario *sc, const struct path *p, const char *shown
     int n = scopes_of(sc, p, scopes);
     for (int i = 0; i < n; i++) {
         const char *element = scopes[i].element;
-        bool fits = cc ? !element || strcmp(element, "cc") == 0 : element && (strcmp(element, "host") == 0 || strcmp(element, "tcp") == 0);
-        if (fits && (!scopes[i].owner || strcmp(scopes[i].owner, "transport") == 0))
+        bool fits = cc ? !element || strcmp(element, "cc") == 0 : element && (strcmp(element, "host") == 0 || strcmp(element, "tcp") == 0 || strcmp(element, "switch") == 0);
+        const char *owner = element && strcmp(element, "switch") == 0 ? "fabric" : "transport";
+        if (fits && (!scopes[i].owner || strcmp(scopes[i].owner, owner) == 0))
             return (cc ? set_cc : set_profile)(sc, p, &scopes[i], shown, e, file, line) ? 1 : -1;
     }
     return 0;

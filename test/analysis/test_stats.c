@@ -37,6 +37,30 @@ static void percentiles_by_nearest_rank(void **state)
     assert_true(isnan(result_percentile(v, 0, 0.5)));
 }
 
+/* Ten samples in a buffer of 2048: the median is theirs, not the rest's; of 1 to 100 the median is 50 and the 99th percentile 99; one is all. */
+static void percentiles_are_of_the_samples_alone(void **state)
+{
+    (void)state;
+    static double v[2048];
+    static const double ten[] = { 7, 3, 9, 1, 5, 10, 2, 8, 6, 4 };
+    struct result_stats s;
+    memcpy(v, ten, sizeof ten);
+    result_stats_of(v, 10, 0, &s);
+    near(s.p50, 5);
+    near(s.max, 10);
+    assert_true(s.has[1]);
+    for (int i = 0; i < 100; i++)
+        v[i] = 100 - i;
+    result_stats_of(v, 100, 0, &s);
+    near(s.p50, 50);
+    near(s.p99, 99);
+    v[0] = 3;
+    result_stats_of(v, 1, 0, &s);
+    near(s.mean, 3);
+    near(s.max, 3);
+    near(result_percentile(v, 1, 0.5), 3);
+}
+
 static void unsupported_percentiles_are_not_numbers(void **state)
 {
     static const struct { size_t n; bool p99, p999; } t[] = { { 99, false, false }, { 100, true, false }, { 500, true, false }, { 999, true, false }, { 1000, true, true } };
@@ -237,7 +261,7 @@ static void intervals_share_their_unit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentiles_by_nearest_rank), cmocka_unit_test(unsupported_percentiles_are_not_numbers),
+        cmocka_unit_test(percentiles_by_nearest_rank), cmocka_unit_test(percentiles_are_of_the_samples_alone), cmocka_unit_test(unsupported_percentiles_are_not_numbers),
         cmocka_unit_test(failed_messages_count_as_infinite), cmocka_unit_test(goodput_and_efficiency), cmocka_unit_test(files_round_trip),
         cmocka_unit_test(full_disk_and_unwritable_leave_nothing), cmocka_unit_test(summary_is_json_with_nulls),
         cmocka_unit_test(cdf_has_a_point_a_flow_and_ends_at_one), cmocka_unit_test(intervals_share_their_unit),
