@@ -195,6 +195,24 @@ static void put_hosts(FILE *f, const struct result *r)
     fputs(" },\n", f);
 }
 
+static void put_classes(FILE *f, const struct result *r)
+{
+    char verdict[200];
+    fprintf(f, "      \"peak_shared_bytes\": %" PRIu64 ", \"shared_bytes\": %" PRIu64 ",\n      \"lossless_classes\": [", r->peak_shared_bytes, r->shared_bytes);
+    for (size_t i = 0; i < r->nclasses; i++) {
+        const struct result_class *k = &r->classes[i];
+        fprintf(f, "%s{ \"prio\": %u, \"peak_ingress_bytes\": %" PRIu64 ", \"xoff_bytes\": %" PRIu64 ", \"node\": %u, \"port\": %u, \"headroom_bytes\": %" PRIu64
+                   ", \"least_headroom_left_bytes\": %" PRIu64 " }", i ? ", " : "", k->prio, k->peak_bytes, k->xoff_bytes, k->node, k->port, k->headroom_bytes,
+                k->least_headroom_bytes);
+    }
+    fputs("],\n", f);
+    if (r->nclasses) {
+        fputs("      \"verdict\": ", f);
+        put_string(f, result_verdict(r, verdict, sizeof verdict));
+        fputs(",\n", f);
+    }
+}
+
 static void put_variant(FILE *f, const struct result *r)
 {
     struct result_stats s;
@@ -234,6 +252,7 @@ static void put_variant(FILE *f, const struct result *r)
     if (r->lossless)
         fprintf(f, "      \"xoff_bytes\": %" PRIu64 ", \"headroom_bytes\": %" PRIu64 ", \"least_headroom_left_bytes\": %" PRIu64 ",\n",
                 r->xoff_bytes, r->headroom_bytes, r->least_headroom_bytes);
+    put_classes(f, r);
     put_hosts(f, r);
     fprintf(f, "      \"measure_ns\": [%" PRId64 ", %" PRId64 "], \"end_ns\": %" PRId64 ", \"faster_than_alone\": %" PRIu64 ", \"packet_hops\": %" PRIu64 ", \"events\": %" PRIu64 ",\n      \"audit\": ",
             r->measure_from_ps / 1000, r->measure_to_ps / 1000, r->end_ps / 1000, r->faster_than_alone, r->packet_hops, r->events);

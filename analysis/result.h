@@ -30,6 +30,9 @@ struct result_drop { char cause[24]; uint64_t packets, bytes; };
 struct result_counter { char name[40]; uint64_t value; };
 struct result_queue_sample { int64_t at_ps; uint64_t peak_bytes; };   /* largest egress queue since the sample before */
 
+/** A lossless class: the ingress port that came nearest to its XOFF threshold, and the port with the least headroom left. */
+struct result_class { uint32_t prio; uint64_t peak_bytes, xoff_bytes, headroom_bytes, least_headroom_bytes; uint32_t node, port; };
+
 struct result_host { uint32_t node; int64_t busy_ps; };
 
 struct result {
@@ -48,12 +51,16 @@ struct result {
     uint64_t pause_frames; int64_t paused_ps;
     uint64_t ecn_marks, cnps, retransmitted_packets, timeouts;
     uint64_t peak_queue_bytes, queue_limit_bytes, buffer_bytes, peak_buffer_bytes, least_headroom_bytes, headroom_bytes, xoff_bytes;
-    bool lossless;
+    bool lossless;                        /* the transport's class is */
+    struct result_class classes[8]; size_t nclasses;
+    uint64_t peak_shared_bytes, shared_bytes;
+    uint64_t lossless_drops, headroom_short_bytes;
     struct result_host *hosts; size_t nhosts;
     struct result_queue_sample *queue; size_t nqueue;
     uint64_t faster_than_alone;           /* messages whose self_slowdown is 1 because the calibration was slower (run_ideal.h) */
     uint64_t packet_hops, events;
-    double wall_s;                        /* not written to files that must be reproducible */
+    double wall_s;                        /* not written to files that must be reproducible; nor is: */
+    uint64_t memory_bytes; uint32_t nodes;/* heap that the run took, packets in it; hosts and switches */
     char audit[160];                      /* "ok" or what failed */
     uint64_t digest;
     bool expected_failures;               /* the scenario expects failures: they do not make the exit status 1 */
@@ -93,6 +100,9 @@ int result_write_index(const struct result *const *r, size_t n, const char *path
 /** The terminal's table: a column a variant, its seeds merged (they must stand together in r) with 95 % confidence intervals of the
  *  tail over seeds, a row a figure; then a verdict a lossless variant. width: columns of the terminal. */
 void result_print_table(const struct result *const *r, size_t n, int width, void *stdio_file);
+/** What became of the lossless classes, in one line without an end: "no pauses: peak queue 41.0 KB of 220.0 KB". "" if there is none. Returns
+ *  buf. */
+const char *result_verdict(const struct result *r, char *buf, size_t len);
 /** Plots of a result directory (it reads messages.csv, queue.csv and summary.json there), as SVG and PNG by gnuplot. Names the files on
  *  stdio_file unless NULL. */
 int result_plot_dir(const char *dir, void *stdio_file, char *err, size_t errlen);

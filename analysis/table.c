@@ -92,6 +92,35 @@ static double stat_of(const struct result_stats *s, int which, bool *has)
     return v[which];
 }
 
+const char *result_verdict(const struct result *r, char *buf, size_t len)
+{
+    const struct result_class *nearest = r->classes, *least = r->classes;
+    char peak[CELL], xoff[CELL], left[CELL], headroom[CELL];
+    *buf = '\0';
+    for (size_t i = 1; i < r->nclasses; i++) {
+        const struct result_class *k = &r->classes[i];
+        if ((double)k->peak_bytes * (double)nearest->xoff_bytes > (double)nearest->peak_bytes * (double)k->xoff_bytes)
+            nearest = k;
+        if (k->least_headroom_bytes < least->least_headroom_bytes)
+            least = k;
+    }
+    if (!r->nclasses)
+        return buf;
+    put_bytes(peak, nearest->peak_bytes);
+    put_bytes(xoff, nearest->xoff_bytes);
+    put_bytes(left, least->least_headroom_bytes);
+    put_bytes(headroom, least->headroom_bytes);
+    if (r->lossless_drops) {
+        put_bytes(left, r->headroom_short_bytes);
+        snprintf(buf, len, "NOT LOSSLESS: %" PRIu64 " packets of a lossless class dropped; %s more headroom was needed beside %s", r->lossless_drops, left, headroom);
+    } else if (r->pause_frames) {
+        snprintf(buf, len, "%" PRIu64 " pause frames: peak queue %s of %s; least headroom left %s of %s", r->pause_frames, peak, xoff, left, headroom);
+    } else {
+        snprintf(buf, len, "no pauses: peak queue %s of %s", peak, xoff);
+    }
+    return buf;
+}
+
 typedef void cell_fn(const struct group *g, int arg, char *out);
 
 static void cell_latency(const struct group *g, int which, char *out)
@@ -186,20 +215,60 @@ static void cell_drops(const struct group *g, int cause, char *out)
     snprintf(out, CELL, "%" PRIu64, drops_of(g, cause));
 }
 
-enum queue { QUEUE_PEAK, QUEUE_LIMIT, QUEUE_HEADROOM };
+enum class_row { CLASS_PEAK, CLASS_XOFF, CLASS_LEAST, CLASS_HEADROOM };
+/* Of the class and seed that came nearest to its threshold; of headroom, with the least left. */
+static void cell_class(const struct group *g, int what, char *out)
+{
+    const struct result_class *nearest = NULL, *least = NULL;
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t c = 0; c < g->r[i]->nclasses; c++) {
+            const struct result_class *k = &g->r[i]->classes[c];
+            if (!nearest || (double)k->peak_bytes * (double)nearest->xoff_bytes > (double)nearest->peak_bytes * (double)k->xoff_bytes)
+                nearest = k;
+            if (!least || k->least_headroom_bytes < least->least_headroom_bytes)
+                least = k;
+        }
+    if (!nearest)
+        snprintf(out, CELL, "-");
+    else
+        put_bytes(out, what == CLASS_PEAK ? nearest->peak_bytes : what == CLASS_XOFF ? nearest->xoff_bytes :
+                  what == CLASS_LEAST ? least->least_headroom_bytes : least->headroom_bytes);
+}
+
+enum buffer_row { BUFFER_PEAK, BUFFER_SIZE };
+static void cell_buffer(const struct group *g, int what, char *out)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        uint64_t x = what == BUFFER_PEAK ? g->r[i]->peak_buffer_bytes : g->r[i]->buffer_bytes;
+        v = x > v ? x : v;
+    }
+    put_bytes(out, v);
+}
+
+static void cell_memory(const struct group *g, int what, char *out)
+{
+    uint64_t most = 0;
+    (void)what;
+    for (size_t i = 0; i < g->n; i++) {
+        uint64_t v = g->r[i]->nodes ? g->r[i]->memory_bytes / g->r[i]->nodes : 0;
+        most = v > most ? v : most;
+    }
+    put_bytes(out, most);
+}
+
+enum queue { QUEUE_PEAK, QUEUE_LIMIT };
 static void cell_queue(const struct group *g, int what, char *out)
 {
-    uint64_t v = what == QUEUE_HEADROOM ? UINT64_MAX : 0;
+    uint64_t v = 0;
     for (size_t i = 0; i < g->n; i++) {
         const struct result *r = g->r[i];
-        if (what == QUEUE_HEADROOM && r->lossless && r->least_headroom_bytes < v)
-            v = r->least_headroom_bytes;
-        else if (what == QUEUE_PEAK && r->peak_queue_bytes > v)
+        if (what == QUEUE_PEAK && r->peak_queue_bytes > v)
             v = r->peak_queue_bytes;
         else if (what == QUEUE_LIMIT && r->queue_limit_bytes > v)
             v = r->queue_limit_bytes;
     }
-    if (v == UINT64_MAX || (what == QUEUE_LIMIT && v == 0))
+    if (what == QUEUE_LIMIT && v == 0)
         snprintf(out, CELL, "-");
     else
         put_bytes(out, v);
@@ -252,9 +321,11 @@ static const struct row { const char *label; cell_fn *fn; int arg; } rows[] = {
     { "packets sent again", cell_total, TOTAL_RETX }, { "timeouts", cell_total, TOTAL_TIMEOUTS },
     { "ECN marks", cell_total, TOTAL_MARKS }, { "CNPs", cell_total, TOTAL_CNPS },
     { "pause frames", cell_total, TOTAL_PAUSES }, { "time paused, all ports", cell_mean, MEAN_PAUSED },
-    { "peak queue", cell_queue, QUEUE_PEAK }, { "  its limit", cell_queue, QUEUE_LIMIT }, { "  least headroom left", cell_queue, QUEUE_HEADROOM },
+    { "peak queue", cell_queue, QUEUE_PEAK }, { "  its limit", cell_queue, QUEUE_LIMIT }, { "lossless ingress, peak", cell_class, CLASS_PEAK },
+    { "  its XOFF", cell_class, CLASS_XOFF }, { "  least headroom left", cell_class, CLASS_LEAST }, { "  of", cell_class, CLASS_HEADROOM },
+    { "peak buffer", cell_buffer, BUFFER_PEAK }, { "  of", cell_buffer, BUFFER_SIZE },
     { "CPU busy, mean host", cell_mean, MEAN_CPU }, { "  busiest host", cell_mean, MEAN_CPU_MAX },
-    { "audit", cell_audit, 0 }, { "digest", cell_digest, 0 },
+    { "memory a node", cell_memory, 0 }, { "audit", cell_audit, 0 }, { "digest", cell_digest, 0 },
 };
 
 static void print_row(FILE *f, const struct group *g, size_t from, size_t to, const char *label, cell_fn *fn, int arg)
@@ -295,20 +366,14 @@ static bool same_variant(const struct result *a, const struct result *b)
 static void print_verdicts(FILE *f, const struct group *g, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct result *r = g[i].r[0];
         for (size_t k = 0; k < g[i].n; k++)
             if (strcmp(g[i].r[k]->audit, "ok") != 0)
                 fprintf(f, "%s, seed %" PRIu64 ": audit: %s\n", g[i].r[k]->name, g[i].r[k]->seed, g[i].r[k]->audit);
-        if (!r->lossless)
-            continue;
-        char peak[CELL], xoff[CELL], left[CELL];
-        put_bytes(peak, r->peak_queue_bytes);
-        put_bytes(xoff, r->xoff_bytes);
-        put_bytes(left, r->least_headroom_bytes);
-        if (r->pause_frames)
-            fprintf(f, "%s: %" PRIu64 " pause frames; peak queue %s, XOFF at %s; least headroom left %s\n", r->name, r->pause_frames, peak, xoff, left);
-        else
-            fprintf(f, "%s: no pauses: peak queue %s, XOFF at %s\n", r->name, peak, xoff);
+        for (size_t k = 0; k < g[i].n; k++) {
+            char verdict[200];
+            if (g[i].r[k]->nclasses)
+                fprintf(f, "%s: %s\n", g[i].r[k]->name, result_verdict(g[i].r[k], verdict, sizeof verdict));
+        }
     }
 }
 

@@ -29,7 +29,7 @@ struct run {
     struct result_queue_sample *queue;
     size_t nqueue, queue_room;
     uint64_t setup_wire;
-    size_t net_bytes;
+    size_t heap_before, net_bytes;
     char *err;
     size_t errlen;
 };
@@ -284,6 +284,18 @@ static int take_hosts(const struct run *r, struct result *out)
     return SIM_OK;
 }
 
+static void take_classes(const struct run *r, struct result *out)
+{
+    struct fabric_class_peak peak[PORT_PRIOS];
+    fabric_class_peaks(r->net.fabric, peak);
+    for (uint32_t prio = 0; prio < PORT_PRIOS; prio++) {
+        const struct fabric_class_peak *p = &peak[prio];
+        if (p->lossless)
+            out->classes[out->nclasses++] = (struct result_class){ prio, p->peak_bytes, p->xoff_bytes, p->headroom_bytes, p->least_headroom_bytes, p->node, p->port };
+    }
+    fabric_shared_peak(r->net.fabric, &out->peak_shared_bytes, &out->shared_bytes);
+}
+
 static void take_fabric(const struct run *r, struct result *out)
 {
     const struct fabric_audit *a = fabric_audit(r->net.fabric);
@@ -308,6 +320,9 @@ static void take_fabric(const struct run *r, struct result *out)
     out->least_headroom_bytes = peak.least_headroom_bytes;
     out->headroom_bytes = peak.headroom_bytes;
     out->xoff_bytes = peak.xoff_bytes;
+    take_classes(r, out);
+    out->lossless_drops = a->lossless_buffer_drops;
+    out->headroom_short_bytes = a->headroom_short_bytes;
     out->lossless = sw.pfc && (sw.lossless_prios >> r->net.transport->params->prio & 1);
     out->queue_limit_bytes = out->lossless ? 0 : (uint64_t)sw.queue_limit_bytes;
     fabric_audit_check(r->net.fabric, out->audit, sizeof out->audit);
@@ -372,12 +387,15 @@ static int run_opened(struct run *r, struct result *out)
     clock_gettime(CLOCK_MONOTONIC, &t1);
     if (mem)
         mem->grown_bytes = heap_bytes() > before ? heap_bytes() - before : 0;
+    size_t heap_now = heap_bytes();
     if (rc == SIM_OK && r->stopped)
         rc = RUN_STOPPED;
     if (capture_close(cap, rc == SIM_OK, r->err, r->errlen) != 0 && rc == SIM_OK)
         rc = SIM_ERR_PARAM;
     if (rc == SIM_OK)
         rc = take_stock(r, out);
+    out->memory_bytes = heap_now > r->heap_before ? heap_now - r->heap_before : 0;
+    out->nodes = fabric_nodes(r->net.fabric);
     out->wall_s = (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) * 1e-9;
     return rc;
 }
@@ -386,7 +404,7 @@ int run_variant(const struct scenario *sc, const struct variant *v, const struct
 {
     struct run r = { .sc = sc, .v = v, .opt = options, .err = err, .errlen = errlen };
     memset(out, 0, sizeof *out);
-    size_t before = heap_bytes();
+    size_t before = r.heap_before = heap_bytes();
     int rc = net_open(&r.net, sc, v, NET_AS_IS, err, errlen);
     if (rc != SIM_OK)
         return rc;

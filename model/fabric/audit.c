@@ -112,6 +112,52 @@ void fabric_queue_peaks(const struct fabric *f, struct fabric_queue_peak *out)
     *out = k;
 }
 
+/* Nearer: the larger share of its threshold. */
+static bool nearer(uint64_t bytes, uint64_t xoff, const struct fabric_class_peak *k)
+{
+    return k->xoff_bytes == 0 || (__uint128_t)bytes * k->xoff_bytes > (__uint128_t)k->peak_bytes * xoff;
+}
+
+void fabric_class_peaks(const struct fabric *f, struct fabric_class_peak out[PORT_PRIOS])
+{
+    for (unsigned prio = 0; prio < PORT_PRIOS; prio++) {
+        struct fabric_class_peak k = { .least_headroom_bytes = UINT64_MAX };
+        for (uint32_t v = 0; v < f->nnodes; v++) {
+            const struct fabric_switch *sw = f->node[v].sw;
+            if (!sw || !f->finished || !(sw->lossless >> prio & 1))
+                continue;
+            k.lossless = true;
+            uint64_t xoff = sw->peak_pg[prio] ? sw->peak_pg_at[prio].xoff : mmu_xoff_limit(&sw->limits, 0);
+            if (nearer(sw->peak_pg[prio], xoff, &k)) {
+                k.peak_bytes = sw->peak_pg[prio];
+                k.xoff_bytes = xoff;
+                k.node = v;
+                k.port = sw->peak_pg_at[prio].port;
+            }
+            for (uint32_t i = 0; i < sw->nports; i++)
+                if (sw->port[i].least_headroom < k.least_headroom_bytes) {
+                    k.least_headroom_bytes = sw->port[i].least_headroom;
+                    k.headroom_bytes = sw->port[i].headroom;
+                }
+        }
+        if (!k.lossless)
+            k.least_headroom_bytes = 0;
+        out[prio] = k;
+    }
+}
+
+void fabric_shared_peak(const struct fabric *f, uint64_t *peak_bytes, uint64_t *shared_bytes)
+{
+    *peak_bytes = *shared_bytes = 0;
+    for (uint32_t v = 0; v < f->nnodes; v++) {
+        const struct fabric_switch *sw = f->node[v].sw;
+        if (sw && f->finished && (sw->peak_shared > *peak_bytes || *shared_bytes == 0)) {
+            *peak_bytes = sw->peak_shared;
+            *shared_bytes = sw->limits.shared;
+        }
+    }
+}
+
 uint64_t fabric_queue_bytes(const struct fabric *f, uint32_t node, uint32_t port, uint32_t prio)
 {
     const struct fabric_switch *sw = f->node[node].sw;

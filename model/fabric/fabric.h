@@ -89,6 +89,17 @@ uint32_t fabric_path(const struct fabric *f, uint32_t a, uint32_t b, struct fabr
 /** Queue statistics over all switches, for the summary. */
 struct fabric_queue_peak { uint64_t peak_queue_bytes, peak_buffer_bytes, buffer_bytes, least_headroom_bytes, headroom_bytes, xoff_bytes; uint32_t node, port, prio; };
 void fabric_queue_peaks(const struct fabric *f, struct fabric_queue_peak *out);
+/** Of a lossless priority over all switches: the ingress port that came nearest to its XOFF threshold (what it held of its reserved and shared
+ *  bytes, and the threshold at that moment), and the port with the least headroom left. */
+struct fabric_class_peak {
+    bool lossless;               /* anywhere; else the rest is 0 */
+    uint64_t peak_bytes, xoff_bytes;
+    uint64_t headroom_bytes, least_headroom_bytes;
+    uint32_t node, port;         /* the ingress port that came nearest */
+};
+void fabric_class_peaks(const struct fabric *f, struct fabric_class_peak out[PORT_PRIOS]);
+/** Most that the shared part of any switch's buffer held, and its size there. */
+void fabric_shared_peak(const struct fabric *f, uint64_t *peak_bytes, uint64_t *shared_bytes);
 /** Largest egress queue of any switch since the last call (or the start), for plots of depth over time. */
 uint64_t fabric_queue_peak_take(struct fabric *f);
 /** Bytes now in the egress queue of (node, port, prio) of a switch. */

@@ -61,6 +61,8 @@ static void enqueue(struct fabric_switch *sw, struct switch_port *o, struct swit
     }
     if (UNLIKELY(sw->used > sw->peak_used))
         sw->peak_used = sw->used;
+    if (UNLIKELY(sw->shared_used > sw->peak_shared))
+        sw->peak_shared = sw->shared_used;
     if (UNLIKELY(q->bytes > sw->fabric->window_peak_bytes))
         sw->fabric->window_peak_bytes = q->bytes;
     if (UNLIKELY(sim_tracing(sw->sim)))
@@ -102,6 +104,11 @@ static bool admit(struct fabric_switch *sw, struct switch_port *in, const struct
     pg->reserved += a.reserved;
     pg->shared += a.shared;
     pg->headroom += a.headroom;
+    if (UNLIKELY(pg->reserved + pg->shared > sw->peak_pg[p->prio])) {
+        sw->peak_pg[p->prio] = pg->reserved + pg->shared;
+        sw->peak_pg_at[p->prio].port = in->port->index;
+        sw->peak_pg_at[p->prio].xoff = mmu_xoff_limit(&sw->limits, sw->shared_used);
+    }
     sw->shared_used += a.shared;
     if (a.headroom && in->headroom - pg->headroom < in->least_headroom)
         in->least_headroom = in->headroom - pg->headroom;

@@ -45,9 +45,11 @@ struct fabric_switch {
     uint64_t shared_used;
     uint64_t used;               /* all bytes held */
     struct mmu_limits limits;
-    uint64_t peak_used, peak_queue;
+    uint64_t peak_used, peak_queue, peak_shared;
+    uint32_t peak_pg[PORT_PRIOS];                 /* the fullest ingress of each priority */
     uint64_t kmin, kmax, pmax_32, non_ect_limit, wred_kmin, wred_kmax, wred_pmax_32;
     uint32_t peak_port, peak_prio;
+    struct { uint64_t xoff; uint32_t port; } peak_pg_at[PORT_PRIOS]; /* its port and XOFF threshold then */
     uint32_t nports;
     uint32_t quantum[PORT_PRIOS];
     uint8_t  prio_of[64];
