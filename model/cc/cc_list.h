@@ -7,6 +7,8 @@
 
 extern const struct cc_ops cc_none;
 extern const struct cc_ops cc_reno;
+extern const struct cc_ops cc_cubic;
+extern const struct cc_ops cc_dctcp;
 extern const struct cc_ops cc_dcqcn;
 
 #endif

@@ -6,6 +6,8 @@
 const struct cc_ops *const cc_registry[] = {
     &cc_none,
     &cc_reno,
+    &cc_cubic,
+    &cc_dctcp,
     &cc_dcqcn,
     NULL
 };

@@ -261,6 +261,9 @@ bool tcp_socket_peek(const struct tcp_socket *s, uint64_t off, void *out, uint32
 
 /* --- life --- */
 
+/* States that the user is told of when the peer's FIN arrives. */
+static bool peer_closed(enum tcp_state state) { return state == TCP_CLOSE_WAIT || state == TCP_CLOSING || state == TCP_TIME_WAIT; }
+
 static void moved(void *user, int64_t now_ps, enum tcp_state state, int error)
 {
     struct tcp_socket *s = user;
@@ -269,7 +272,7 @@ static void moved(void *user, int64_t now_ps, enum tcp_state state, int error)
         return;
     if (state == TCP_ESTABLISHED && s->ev->connected)
         s->ev->connected(s->ctx, s);
-    else if ((state == TCP_CLOSE_WAIT || (state == TCP_CLOSED && error)) && s->ev->closed)
+    else if ((peer_closed(state) || (state == TCP_CLOSED && error)) && s->ev->closed)
         s->ev->closed(s->ctx, s, error);
 }
 

@@ -19,6 +19,7 @@ struct tcp_socket_events {
     void (*sent)(void *ctx, struct tcp_socket *s, uint64_t bytes);
     /** recv() has returned: literal bytes of the stream for [off, off + len) can be read with tcp_socket_peek until this returns. */
     void (*received)(void *ctx, struct tcp_socket *s, uint64_t off, uint64_t len);
+    /** The peer has closed (recv() would return 0), also after this side did; or, with an error, reset or time-out. */
     void (*closed)(void *ctx, struct tcp_socket *s, int error);
 };
 

@@ -60,6 +60,20 @@ void tcp_fail(struct tcp_conn *c, int64_t now_ps, int error)
         c->ops->state(c->user, now_ps, TCP_CLOSED, error);
 }
 
+void tcp_tell_state(struct tcp_conn *c, int64_t now_ps)
+{
+    if (c->ops && c->ops->state)
+        c->ops->state(c->user, now_ps, c->state, 0);
+}
+
+/* The least shift that lets the window field say the whole buffer (RFC 7323 2.3). */
+static void choose_wscale(struct tcp_conn *c)
+{
+    c->rcv_wscale = 0;
+    while (c->params->window_scale && c->params->receive_buffer_bytes >> c->rcv_wscale > UINT16_MAX && c->rcv_wscale < 14)
+        c->rcv_wscale++;
+}
+
 struct tcp_conn *tcp_new(const struct tcp_params *params, const struct cc_ops *cc, const void *cc_params,
                          const struct tcp_addr *addr, uint32_t id, uint64_t seed, int64_t link_bps)
 {
@@ -80,8 +94,8 @@ struct tcp_conn *tcp_new(const struct tcp_params *params, const struct cc_ops *c
     c->ts_base = sim_rng_u32(&r);
     c->emss = TCP_DEFAULT_MSS;
     c->end = c->consumed = 1;
-    while (params->window_scale && params->receive_buffer_bytes >> c->rcv_wscale > UINT16_MAX && c->rcv_wscale < 14)
-        c->rcv_wscale++;
+    choose_wscale(c);
+    c->answered_ps = c->challenged_ps = -1;
     c->rto_ps = params->rto_initial_ps;
     c->rack.min_rtt_ps = SIM_NEVER_PS;
     c->rack.reo_mult = 1;
@@ -150,6 +164,20 @@ int tcp_accept(struct tcp_conn *c, int64_t now_ps)
     return SIM_OK;
 }
 
+void tcp_listen_again(struct tcp_conn *c, int64_t now_ps)
+{
+    struct tcp_acked a;
+    tcp_board_acked_init(&a);
+    tcp_board_ack(&c->board, c->nxt, &a);
+    tcp_set_state(c, now_ps, TCP_LISTEN);
+    tcp_timer_stop_all(c);
+    c->nxt = c->una = c->rcv_nxt = c->rcv_adv = c->last_ack_sent = 0;
+    c->syn_resent = c->backoff = 0;
+    c->rto_ps = c->params->rto_initial_ps;
+    c->sack_ok = c->ts_ok = c->ws_ok = c->ecn_ok = c->ecn_exact = false;
+    choose_wscale(c);
+}
+
 void tcp_established(struct tcp_conn *c, int64_t now_ps)
 {
     tcp_set_state(c, now_ps, TCP_ESTABLISHED);
@@ -209,13 +237,21 @@ void tcp_close(struct tcp_conn *c, int64_t now_ps)
     tcp_timer_settle(c, now_ps);
 }
 
+/* RFC 9293 3.10.5: not before the peer knows of the connection, nor when both sides have closed. */
+static bool aborts_by_reset(enum tcp_state s)
+{
+    return s == TCP_SYN_RECEIVED || s == TCP_ESTABLISHED || s == TCP_FIN_WAIT_1 || s == TCP_FIN_WAIT_2 || s == TCP_CLOSE_WAIT;
+}
+
 void tcp_abort(struct tcp_conn *c, int64_t now_ps)
 {
     if (c->state == TCP_CLOSED)
         return;
-    if (c->state != TCP_LISTEN && c->state != TCP_SYN_SENT && c->state != TCP_TIME_WAIT) {
+    if (aborts_by_reset(c->state)) {
         c->rst_wanted = true;
+        c->rst_acks = c->rcv_nxt > 0;
         c->rst_seq = tcp_wire_seq(c, c->nxt);
+        c->rst_ack = tcp_wire_ack(c, c->rcv_nxt);
     }
     c->error = SIM_ERR_STATE;
     tcp_set_state(c, now_ps, TCP_CLOSED);

@@ -29,7 +29,8 @@ struct tcp_user_ops {
     void (*deliver)(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len);
     /** Everything below off is acknowledged and will not be asked for again. */
     void (*acked)(void *user, int64_t now_ps, uint64_t off);
-    /** ESTABLISHED, peer's FIN, reset, or closed. */
+    /** ESTABLISHED; the peer's FIN (CLOSE_WAIT, or after our own CLOSING or TIME_WAIT: nothing more comes); CLOSED by a reset, a time-out,
+     *  or both sides' agreement. */
     void (*state)(void *user, int64_t now_ps, enum tcp_state state, int error /* 0, or SIM_ERR_STATE for a reset or time-out */);
     /** Out-of-order payload has arrived (optional, NULL): same arguments as deliver, which still follows in order. true: the user has
      *  taken all of it and TCP keeps its place only, no bytes; false: TCP keeps it. */
@@ -83,7 +84,7 @@ uint64_t tcp_pipe(const struct tcp_conn *c);
  *  retransmission, tail-loss or window-probe timer fired with something to send; delayed_ack_timeouts are apart. */
 struct tcp_counters { uint64_t sent_segments, retransmitted_segments, retransmitted_bytes, timeouts, fast_retransmits, tlp_probes, dup_acks_in,
     out_of_order_in, sacked, received_segments, reassembly_drops, acks_sent, timer_waits, delayed_ack_timeouts, window_probes, paws_drops,
-    duplicates_in, ce_in, ece_in, sent_bytes, delivered_bytes, reassembly_peak_bytes; };
+    duplicates_in, challenge_acks, ce_in, ece_in, sent_bytes, delivered_bytes, reassembly_peak_bytes; };
 const struct tcp_counters *tcp_counters(const struct tcp_conn *c);
 
 #ifdef __cplusplus

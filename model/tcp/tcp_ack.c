@@ -70,9 +70,19 @@ static bool take_window(struct tcp_conn *c, const struct pkt *p, uint64_t seq, u
     return changed;
 }
 
+void tcp_ack_challenge(struct tcp_conn *c, int64_t now_ps)
+{
+    if (c->challenged_ps >= 0 && now_ps - c->challenged_ps < c->params->challenge_gap_ps)
+        return;
+    c->challenged_ps = now_ps;
+    c->counters.challenge_acks++;
+    c->ack_now = true;
+}
+
 void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps)
 {
     int64_t before = c->cc.cwnd_bytes;
+    bool answered = c->ecn_ok && !c->ecn_exact && c->una < c->cwr_until; /* the window has come down for this round trip's congestion */
     c->counters.fast_retransmits++;
     c->ca = TCP_CA_RECOVERY;
     c->recover = c->nxt;
@@ -81,8 +91,11 @@ void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps)
     c->tlp_at = SIM_NEVER_PS;
     c->tlp_end = 0;
     c->tlp_wanted = TCP_TLP_NONE;
-    if (c->cc.ops->loss)
+    if (c->cc.ops->loss && !answered)
         c->cc.ops->loss(&c->cc, now_ps, c->nxt - c->una - c->limited);
+    c->cwr_until = c->nxt;
+    c->cwr_wanted = c->ecn_ok;                   /* RFC 3168 6.1.2: for whatever reason the window came down */
+    tcp_prr_enter(c);
     c->inflate = c->sack_ok ? 0 : (int64_t)c->params->dup_ack_threshold * c->emss;
     c->limited = 0;
     tcp_trace_cwnd(c, now_ps, before);
@@ -97,6 +110,7 @@ static void leave_recovery(struct tcp_conn *c, int64_t now_ps)
     c->inflate = 0;
     c->limited = 0;
     tcp_rack_recovered(c);
+    tcp_prr_leave(c);
     if (fast && c->cc.ops->recovered)
         c->cc.ops->recovered(&c->cc, now_ps);
     tcp_trace_cwnd(c, now_ps, before);
@@ -120,17 +134,21 @@ static void judge_probe(struct tcp_conn *c, int64_t now_ps, bool dsack, bool dup
     }
 }
 
-static void detect_loss(struct tcp_conn *c, int64_t now_ps, const struct tcp_acked *a)
+/* RFC 6582 3.2 step 1, without SACK: duplicates of what a recovery sent needlessly mean no new loss until more than `recover` is
+ * acknowledged. */
+static bool duplicates_count(const struct tcp_conn *c) { return c->sack_ok || !c->recover || c->una > c->recover; }
+
+static void detect_loss(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, const struct tcp_acked *a)
 {
     struct tcp_board *b = &c->board;
     uint32_t threshold = (uint32_t)c->params->dup_ack_threshold;
     if (c->sack_ok && c->params->rack) {
-        tcp_rack_update(c, now_ps, a);
+        tcp_rack_update(c, now_ps, p, a);
         tcp_rack_detect(c, now_ps);
     } else if (c->sack_ok) {
         tcp_board_judge(b, threshold, c->emss);
     }
-    if (!(c->sack_ok && c->params->rack) && c->ca == TCP_CA_OPEN && c->dup_acks >= threshold && !tcp_board_empty(b) &&
+    if (!(c->sack_ok && c->params->rack) && c->ca == TCP_CA_OPEN && c->dup_acks >= threshold && duplicates_count(c) && !tcp_board_empty(b) &&
         !(tcp_board_at(b, b->head)->flags & (SEG_LOST | SEG_SACKED)))
         tcp_board_mark_lost(b, b->head);
     if (c->ca == TCP_CA_OPEN && b->lost > b->retx)
@@ -206,26 +224,31 @@ static void duplicate_ack(struct tcp_conn *c)
 static void latched_echo(struct tcp_conn *c, int64_t now_ps)
 {
     int64_t before = c->cc.cwnd_bytes;
-    if (c->ca != TCP_CA_OPEN || c->una < c->recover)
+    if (c->ca != TCP_CA_OPEN || c->una < c->cwr_until)
         return;
     if (c->cc.ops->loss)
         c->cc.ops->loss(&c->cc, now_ps, c->nxt - c->una);
-    c->recover = c->nxt;
+    c->cwr_until = c->nxt;
     c->cwr_wanted = true;
     tcp_trace_cwnd(c, now_ps, before);
 }
 
-static void tell_cc(struct tcp_conn *c, int64_t now_ps, const struct tcp_acked *a, int64_t rtt_ps, bool ece, uint64_t flight_before)
+/* held: the window does not grow, since a recovery is under way or the acknowledgement says congestion (RFC 3168 6.1.2). */
+static void tell_cc(struct tcp_conn *c, int64_t now_ps, const struct tcp_acked *a, int64_t rtt_ps, bool ece, uint64_t flight_before, bool held)
 {
     int64_t before = c->cc.cwnd_bytes;
     bool slow_start = before < c->cc.ssthresh_bytes;
     struct cc_ack ack = {
         .now_ps = now_ps, .acked_bytes = a->bytes, .in_flight_bytes = tcp_board_pipe(&c->board), .rtt_ps = rtt_ps,
-        .ece_bytes = c->ecn_exact && ece ? a->bytes : 0, .snd_nxt = c->nxt, .snd_una = c->una, .in_recovery = c->ca == TCP_CA_RECOVERY,
+        .ece_bytes = c->ecn_exact && ece ? a->bytes : 0, .snd_nxt = c->nxt, .snd_una = c->una, .in_recovery = held,
         .cwnd_limited = before == CC_NO_WINDOW || (slow_start ? (int64_t)(2 * flight_before) > before : (int64_t)(flight_before + c->emss) > before),
     };
     if (c->cc.ops->ack)
         c->cc.ops->ack(&c->cc, &ack);
+    if (ack.ece_bytes && c->cc.cwnd_bytes < before) {
+        c->cwr_until = c->nxt;
+        c->cwr_wanted = true;                    /* RFC 8257 3.3: as RFC 3168 has it */
+    }
     tcp_trace_cwnd(c, now_ps, before);
 }
 
@@ -235,14 +258,15 @@ bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_
     int64_t diff = tcp_wire_ack_diff(c, p->tcp.ack);
     uint64_t ack = c->una + (uint64_t)diff;
     bool ece = p->tcp.flags & TCP_ECE;
-    if (diff > 0 && ack > c->nxt) {              /* acknowledges what was never sent */
-        c->ack_now = true;
+    /* Acknowledges what was never sent, or what no window reaches back to (RFC 5961 section 5). */
+    if ((diff > 0 && ack > c->nxt) || diff < -(int64_t)c->max_wnd) {
+        tcp_ack_challenge(c, now_ps);
         return false;
     }
     if (diff < 0)
         return true;                             /* old: its payload may still be wanted */
     uint64_t flight_before = tcp_board_pipe(&c->board);
-    bool outstanding = !tcp_board_empty(&c->board);
+    bool outstanding = !tcp_board_empty(&c->board), recovering = c->ca == TCP_CA_RECOVERY;
     tcp_board_acked_init(&a);
     bool dsack = take_sacks(c, p, ack, &a);
     c->counters.sacked += a.segs_sacked;
@@ -265,12 +289,17 @@ bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_
     if (duplicate)
         duplicate_ack(c);
     judge_probe(c, now_ps, dsack, diff == 0 && a.segs_sacked == 0);
-    detect_loss(c, now_ps, &a);
+    detect_loss(c, now_ps, p, &a);
     mend_tail(c, diff > 0);
     if (ece && c->ecn_ok && !c->ecn_exact)
         latched_echo(c, now_ps);
-    if (a.bytes)
-        tell_cc(c, now_ps, &a, rtt, ece, flight_before);
+    if (a.bytes)                                 /* also what ends a recovery lets nothing grow: RFC 6582 3.2 step 3 sets the window */
+        tell_cc(c, now_ps, &a, rtt, ece, flight_before, recovering || c->ca == TCP_CA_RECOVERY || (ece && c->ecn_ok && !c->ecn_exact));
+    if (c->prr.on && outstanding) {
+        int64_t before = c->cc.cwnd_bytes;
+        tcp_prr_ack(c, a.bytes);
+        tcp_trace_cwnd(c, now_ps, before);
+    }
     c->fill_blocked = false;
     if (diff > 0) {
         tcp_timer_arm_tlp(c, now_ps);

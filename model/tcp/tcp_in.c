@@ -3,7 +3,7 @@
 #include "tcp_internal.h"
 
 /* The peer's SYN: its sequence number and what it offers. */
-static void take_syn(struct tcp_conn *c, const struct pkt *p)
+static void take_syn(struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
 {
     const struct pkt_tcp *t = &p->tcp;
     const struct tcp_params *pp = c->params;
@@ -13,14 +13,18 @@ static void take_syn(struct tcp_conn *c, const struct pkt *p)
     uint32_t mss = t->opt & TCP_OPT_MSS ? t->mss : TCP_DEFAULT_MSS;
     if (mss > (uint32_t)pp->mss_bytes)
         mss = (uint32_t)pp->mss_bytes;
+    if (mss < TCP_LEAST_MSS)
+        mss = TCP_LEAST_MSS;
     c->sack_ok = pp->sack && t->opt & TCP_OPT_SACK_PERM;
     c->ts_ok = pp->timestamps && t->opt & TCP_OPT_TS;
     c->ws_ok = pp->window_scale && t->opt & TCP_OPT_WSCALE;
     c->snd_wscale = c->ws_ok ? (t->wscale > 14 ? 14 : t->wscale) : 0;   /* RFC 7323 2.3 */
     if (!c->ws_ok)
         c->rcv_wscale = 0;
-    if (c->ts_ok)
+    if (c->ts_ok) {
         c->ts_recent = t->ts_val;
+        c->ts_recent_ps = now_ps;
+    }
     c->agreed_mss = mss;
     c->emss = mss - (c->ts_ok ? 12 : 0);
     bool offer = (t->flags & (TCP_ECE | TCP_CWR)) == (TCP_ECE | TCP_CWR) && !(t->flags & TCP_ACK);
@@ -43,11 +47,25 @@ static void syn_acked(struct tcp_conn *c, int64_t now_ps)
         tcp_timer_sample(c, now_ps - a.first_sent_ps);
 }
 
+/* A reset for a segment that belongs to no connection (RFC 9293 3.10.7.1). */
+static void answer_by_reset(struct tcp_conn *c, const struct pkt *p)
+{
+    const struct pkt_tcp *t = &p->tcp;
+    if (t->flags & TCP_RST)
+        return;
+    c->rst_wanted = true;
+    c->rst_acks = !(t->flags & TCP_ACK);
+    c->rst_seq = c->rst_acks ? 0 : t->ack;
+    c->rst_ack = t->seq + p->payload_len + (t->flags & TCP_SYN ? 1 : 0) + (t->flags & TCP_FIN ? 1 : 0);
+}
+
 static void in_listen(struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
 {
+    if (p->tcp.flags & TCP_ACK)
+        answer_by_reset(c, p);
     if (p->tcp.flags & (TCP_RST | TCP_ACK) || !(p->tcp.flags & TCP_SYN))
         return;
-    take_syn(c, p);
+    take_syn(c, now_ps, p);
     tcp_set_state(c, now_ps, TCP_SYN_RECEIVED);
     c->syn_wanted = true;
 }
@@ -56,8 +74,10 @@ static void in_syn_sent(struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
 {
     uint8_t flags = p->tcp.flags;
     bool acks = flags & TCP_ACK && c->nxt == 1 && p->tcp.ack == tcp_wire_seq(c, 1);
-    if (flags & TCP_ACK && !acks)
+    if (flags & TCP_ACK && !acks) {
+        answer_by_reset(c, p);
         return;
+    }
     if (flags & TCP_RST) {
         if (acks)
             tcp_fail(c, now_ps, SIM_ERR_STATE);
@@ -65,7 +85,7 @@ static void in_syn_sent(struct tcp_conn *c, int64_t now_ps, const struct pkt *p)
     }
     if (!(flags & TCP_SYN))
         return;
-    take_syn(c, p);
+    take_syn(c, now_ps, p);
     if (!acks) {                                 /* both opened at once */
         tcp_set_state(c, now_ps, TCP_SYN_RECEIVED);
         c->syn_wanted = true;
@@ -96,9 +116,10 @@ static void take_ecn(struct tcp_conn *c, const struct pkt *p)
     if (ce == c->ce_state)
         return;
     if (c->unacked_segs) {
-        c->prior_ack_wanted = true;
-        c->prior_ece = c->ce_state;
-        c->prior_ack = c->rcv_nxt;
+        if (c->nprior == TCP_PRIOR_MAX)
+            c->nprior--;                         /* the port has been busy all that time: the last two become one */
+        c->prior[c->nprior].ack = c->rcv_nxt;
+        c->prior[c->nprior++].ece = c->ce_state;
         c->unacked_segs = 0;
     }
     c->ce_state = ce;
@@ -174,12 +195,6 @@ static void start_time_wait(struct tcp_conn *c, int64_t now_ps)
     c->wait_at = now_ps + c->params->time_wait_ps;
 }
 
-static void tell_state(struct tcp_conn *c, int64_t now_ps)
-{
-    if (c->ops && c->ops->state)
-        c->ops->state(c->user, now_ps, c->state, 0);
-}
-
 /* Our FIN is acknowledged. */
 static void fin_acked(struct tcp_conn *c, int64_t now_ps)
 {
@@ -189,7 +204,7 @@ static void fin_acked(struct tcp_conn *c, int64_t now_ps)
         start_time_wait(c, now_ps);
     } else if (c->state == TCP_LAST_ACK) {
         tcp_set_state(c, now_ps, TCP_CLOSED);
-        tell_state(c, now_ps);
+        tcp_tell_state(c, now_ps);
     }
 }
 
@@ -202,13 +217,15 @@ static void take_fin(struct tcp_conn *c, int64_t now_ps)
     switch (c->state) {
     case TCP_ESTABLISHED:
         tcp_set_state(c, now_ps, TCP_CLOSE_WAIT);
-        tell_state(c, now_ps);
+        tcp_tell_state(c, now_ps);
         break;
     case TCP_FIN_WAIT_1:                         /* our FIN is not acknowledged, else this were FIN_WAIT_2 */
         tcp_set_state(c, now_ps, TCP_CLOSING);
+        tcp_tell_state(c, now_ps);
         break;
     case TCP_FIN_WAIT_2:
         start_time_wait(c, now_ps);
+        tcp_tell_state(c, now_ps);
         break;
     default:
         break;
@@ -224,12 +241,12 @@ static bool paws_refuses(const struct tcp_conn *c, int64_t now_ps, const struct 
            (now_ps - c->ts_recent_ps) / c->params->timestamp_tick_ps < INT32_MAX;
 }
 
-/* An answer to what is not acceptable. Answers to bare acknowledgements are at most two a second, as Linux's, or two ends that disagree
+/* An answer to what is not acceptable. Answers to bare acknowledgements are throttled, or two ends that disagree
  * would answer each other for ever; a window probe (one below the window) is always answered. */
 static void answer(struct tcp_conn *c, int64_t now_ps, int64_t d, uint64_t units)
 {
     if (units == 0 && d != -1) {
-        if (c->answered_ps && now_ps - c->answered_ps < SIM_PS_PER_S / 2)
+        if (c->answered_ps >= 0 && now_ps - c->answered_ps < c->params->challenge_gap_ps)
             return;
         c->answered_ps = now_ps;
     }
@@ -245,6 +262,13 @@ static bool acceptable(const struct tcp_conn *c, int64_t d, uint64_t units)
     return d + (int64_t)units > 0 && (d <= 0 || d < window) && (window > 0 || d == 0);
 }
 
+/* Whether the acknowledgement in what is not acceptable may still be read: the segment is old, from within the last window. Without
+ * that an acknowledgement that data overtook, or that rides on data sent again, would be lost. */
+static bool only_old(const struct tcp_conn *c, int64_t d, uint64_t units)
+{
+    return c->state != TCP_SYN_RECEIVED && d + (int64_t)units <= 0 && d < 0 && -d <= (int64_t)c->params->receive_buffer_bytes + 1;
+}
+
 static void refuse(struct tcp_conn *c, int64_t now_ps, int64_t d, uint32_t len, bool fin)
 {
     if (len && d + (int64_t)len <= 0) {
@@ -257,50 +281,79 @@ static void refuse(struct tcp_conn *c, int64_t now_ps, int64_t d, uint32_t len, 
         start_time_wait(c, now_ps);
 }
 
+/* RFC 9293 3.10.7.4, second check, for a reset inside the window; RFC 5961 section 3: only the exact number resets. */
+static void take_rst(struct tcp_conn *c, int64_t now_ps, int64_t d)
+{
+    if (d != 0) {
+        tcp_ack_challenge(c, now_ps);
+    } else if (c->state == TCP_SYN_RECEIVED && c->passive) {
+        tcp_listen_again(c, now_ps);
+    } else if (c->state == TCP_CLOSING || c->state == TCP_LAST_ACK || c->state == TCP_TIME_WAIT) {
+        tcp_set_state(c, now_ps, TCP_CLOSED);
+        tcp_tell_state(c, now_ps);
+    } else {
+        tcp_fail(c, now_ps, SIM_ERR_STATE);
+    }
+}
+
+/* A SYN in a synchronised state. */
+static void take_late_syn(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, int64_t d)
+{
+    const uint8_t flags = p->tcp.flags;
+    if (c->state == TCP_SYN_RECEIVED && d == -1 && !(flags & TCP_ACK)) {
+        c->syn_wanted = true;                    /* our answer was lost */
+    } else if (c->state == TCP_SYN_RECEIVED && flags & TCP_ACK && p->tcp.ack == tcp_wire_seq(c, 1)) {
+        syn_acked(c, now_ps);                    /* both opened at once */
+        c->syn_wanted = false;
+        c->ack_now = true;
+        tcp_established(c, now_ps);
+    } else if (c->state == TCP_SYN_RECEIVED && c->passive && acceptable(c, d, 1)) {
+        tcp_listen_again(c, now_ps);
+    } else {
+        tcp_ack_challenge(c, now_ps);            /* RFC 5961 section 4 */
+    }
+}
+
 static void in_synchronised(struct tcp_conn *c, int64_t now_ps, struct pkt *p)
 {
     const uint8_t flags = p->tcp.flags;
     uint32_t len = p->payload_len;
     int64_t d = tcp_wire_seq_diff(c, p->tcp.seq);
+    uint64_t units = len + (flags & TCP_FIN);
     if (flags & TCP_SYN) {
-        if (c->state == TCP_SYN_RECEIVED && d == -1 && !(flags & TCP_ACK))
-            c->syn_wanted = true;                /* our answer was lost */
-        else if (c->state == TCP_SYN_RECEIVED && flags & TCP_ACK && p->tcp.ack == tcp_wire_seq(c, 1)) {
-            syn_acked(c, now_ps);                /* both opened at once */
-            c->syn_wanted = false;
-            c->ack_now = true;
-            tcp_established(c, now_ps);
-        } else
-            c->ack_now = true;                   /* RFC 5961: a challenge */
+        take_late_syn(c, now_ps, p, d);
         return;
     }
+    if (c->ts_ok && !(p->tcp.opt & TCP_OPT_TS) && !(flags & TCP_RST))
+        return;                                  /* RFC 7323 3.2 */
     if (paws_refuses(c, now_ps, p)) {
         c->counters.paws_drops++;
-        answer(c, now_ps, d, len + (flags & TCP_FIN));
+        answer(c, now_ps, d, units);
         return;
     }
-    if (!acceptable(c, d, len + (flags & TCP_FIN))) {
-        if (!(flags & TCP_RST))
-            refuse(c, now_ps, d, len, flags & TCP_FIN);
-        return;
-    }
+    bool fits = acceptable(c, d, units);
     if (flags & TCP_RST) {
-        if (d == 0)
-            tcp_fail(c, now_ps, SIM_ERR_STATE);
-        else
-            c->ack_now = true;                   /* RFC 5961 section 3 */
+        if (fits)
+            take_rst(c, now_ps, d);
         return;
+    }
+    if (!fits) {
+        refuse(c, now_ps, d, len, flags & TCP_FIN);
+        if (!only_old(c, d, units))
+            return;
     }
     uint64_t seq = c->rcv_nxt + (uint64_t)d;
-    if (c->ts_ok && p->tcp.opt & TCP_OPT_TS && seq <= c->last_ack_sent) {
+    if (fits && c->ts_ok && seq <= c->last_ack_sent) {
         c->ts_recent = p->tcp.ts_val;            /* RFC 7323 4.3 */
         c->ts_recent_ps = now_ps;
     }
     if (!(flags & TCP_ACK))
         return;
     if (c->state == TCP_SYN_RECEIVED) {
-        if (p->tcp.ack != tcp_wire_seq(c, 1) && tcp_wire_ack_diff(c, p->tcp.ack) != 1)
+        if (p->tcp.ack != tcp_wire_seq(c, 1)) {
+            answer_by_reset(c, p);
             return;
+        }
         syn_acked(c, now_ps);
         c->syn_wanted = false;
         tcp_established(c, now_ps);
@@ -309,7 +362,7 @@ static void in_synchronised(struct tcp_conn *c, int64_t now_ps, struct pkt *p)
         return;
     if (c->fin_sent && c->una == c->nxt)
         fin_acked(c, now_ps);
-    if (c->state == TCP_CLOSED)
+    if (c->state == TCP_CLOSED || !fits)
         return;
     bool receives = c->state == TCP_ESTABLISHED || c->state == TCP_FIN_WAIT_1 || c->state == TCP_FIN_WAIT_2;
     uint64_t fin_at = seq + len;
@@ -325,7 +378,7 @@ void tcp_in_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
     struct tcp_conn *c = (struct tcp_conn *)ep;
     c->counters.received_segments++;
     switch (c->state) {
-    case TCP_CLOSED:   return;
+    case TCP_CLOSED:   answer_by_reset(c, p); return;
     case TCP_LISTEN:   in_listen(c, now_ps, p); break;
     case TCP_SYN_SENT: in_syn_sent(c, now_ps, p); break;
     default:           in_synchronised(c, now_ps, p); break;

@@ -13,6 +13,8 @@
 
 #define TCP_OPTIONS_MAX 40
 #define TCP_DEFAULT_MSS 536      /* RFC 9293 3.7.1 */
+#define TCP_LEAST_MSS 64         /* what is obeyed of a smaller announcement; Linux 48 */
+#define TCP_PRIOR_MAX 8
 
 enum tcp_recovery { TCP_CA_OPEN, TCP_CA_RECOVERY, TCP_CA_LOSS };
 enum tcp_tlp { TCP_TLP_NONE, TCP_TLP_NEW, TCP_TLP_AGAIN };
@@ -38,7 +40,8 @@ struct tcp_conn {
     uint64_t una, nxt, end;      /* end: past the last byte the user has given */
     uint64_t wnd, max_wnd, wl1, wl2;
     bool fin_wanted, fin_sent, syn_wanted, rst_wanted, probe_wanted, override_sws, cwr_wanted, ece_latched, fill_blocked;
-    uint32_t rst_seq;
+    bool rst_acks;               /* the reset carries an acknowledgement number */
+    uint32_t rst_seq, rst_ack;
     struct tcp_board board;
     struct cc cc;
     const struct cc_ops *cc_ops;
@@ -48,7 +51,9 @@ struct tcp_conn {
 
     /* loss */
     enum tcp_recovery ca;
-    uint64_t recover;
+    uint64_t recover;            /* nxt when the last loss recovery began, 0 before the first */
+    uint64_t cwr_until;          /* nxt at the last reduction: one window's congestion is answered once (RFC 3168 6.1.2) */
+    struct { uint64_t delivered, out, flight; bool on; } prr; /* RFC 6937 */
     uint32_t dup_acks;
     int64_t  inflate;            /* the window's inflation without SACK (RFC 6582) and Limited Transmit's allowance */
     uint64_t limited;            /* bytes that Limited Transmit sent: not part of FlightSize */
@@ -70,11 +75,13 @@ struct tcp_conn {
     uint64_t rcv_nxt, rcv_adv, consumed, last_ack_sent, rcv_fin; /* rcv_fin: the peer's FIN, 0 if not seen */
     struct tcp_reasm reasm;
     uint32_t unacked_segs;
-    bool ack_now, ce_state, prior_ack_wanted, prior_ece;
-    uint64_t prior_ack;
+    bool ack_now, ce_state;
+    uint32_t nprior;
+    struct { uint64_t ack; bool ece; } prior[TCP_PRIOR_MAX]; /* acknowledgements due from before changes of the CE state, oldest first */
     struct tcp_range dsack;      /* to be reported, from == to: none */
     uint32_t ts_base, ts_recent;
-    int64_t ts_recent_ps, answered_ps; /* answered_ps: last answer to an unacceptable segment without payload */
+    int64_t ts_recent_ps;
+    int64_t answered_ps, challenged_ps; /* last answer to an unacceptable bare acknowledgement, last challenge ACK; -1: none */
     struct tcp_counters counters;
 };
 
@@ -92,13 +99,22 @@ void tcp_trace(const struct tcp_conn *c, int64_t now_ps, enum sim_trace_point po
 void tcp_trace_cwnd(const struct tcp_conn *c, int64_t now_ps, int64_t before);
 /** Window and state after the handshake. */
 void tcp_established(struct tcp_conn *c, int64_t now_ps);
+/** A half-open passive connection waits for another SYN (RFC 9293 3.10.7.4, RST and SYN in SYN-RECEIVED). */
+void tcp_listen_again(struct tcp_conn *c, int64_t now_ps);
+void tcp_tell_state(struct tcp_conn *c, int64_t now_ps);
 
-/* tcp_in.c, tcp_ack.c, tcp_rack.c, tcp_out.c */
+/* tcp_in.c, tcp_ack.c, tcp_prr.c, tcp_rack.c, tcp_out.c */
 void tcp_in_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p);
 /** The acknowledgement part of a segment at seq with len payload bytes; false: not acceptable, drop the segment. */
 bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_t seq, uint32_t len);
 void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps);
-void tcp_rack_update(struct tcp_conn *c, int64_t now_ps, const struct tcp_acked *a);
+/** A challenge ACK, throttled (RFC 5961 section 7). */
+void tcp_ack_challenge(struct tcp_conn *c, int64_t now_ps);
+/** Proportional rate reduction (RFC 6937 3.1): recovery begins, an acknowledgement of `delivered` bytes came, recovery is over. */
+void tcp_prr_enter(struct tcp_conn *c);
+void tcp_prr_ack(struct tcp_conn *c, uint64_t delivered);
+void tcp_prr_leave(struct tcp_conn *c);
+void tcp_rack_update(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, const struct tcp_acked *a);
 void tcp_rack_dsack(struct tcp_conn *c);
 void tcp_rack_recovered(struct tcp_conn *c);
 /** Mark what was sent long enough before something delivered (RFC 8985 6.2 step 5) and set the reordering timer. */

@@ -2,6 +2,8 @@
 /** What a connection sends next, and how it looks on the wire. */
 #include "tcp_internal.h"
 
+#include <string.h>
+
 enum next { NEXT_NONE, NEXT_RST, NEXT_PRIOR_ACK, NEXT_SYN, NEXT_ACK, NEXT_RETX, NEXT_NEW, NEXT_PROBE };
 
 static bool sends_data(const struct tcp_conn *c)
@@ -103,7 +105,7 @@ static enum next next_of(const struct tcp_conn *c)
         return NEXT_SYN;
     if (c->state == TCP_SYN_SENT)
         return NEXT_NONE;
-    if (c->prior_ack_wanted)
+    if (c->nprior)
         return NEXT_PRIOR_ACK;
     if (c->ack_now && sack_to_tell(c))
         return NEXT_ACK;
@@ -155,6 +157,16 @@ static uint16_t window_field(struct tcp_conn *c, bool syn)
 
 /* --- packets --- */
 
+/* What is not new data is not ECN-capable (RFC 3168 6.1.4 to 6.1.6), but DCTCP's SYN, SYN-ACK and RST are to be treated in
+ * the fabric as its data (RFC 8257 3.5). */
+static bool control_is_ect(const struct tcp_conn *c, uint8_t flags)
+{
+    if (!(flags & (TCP_SYN | TCP_RST)))
+        return c->ecn_exact && c->params->ect_all;
+    bool offer = flags & TCP_SYN && !(flags & TCP_ACK);
+    return offer ? c->cc_ops->ecn && c->cc_ops->ecn_exact : c->ecn_exact;
+}
+
 static void put_head(struct tcp_conn *c, int64_t now_ps, struct pkt *p, uint64_t seq, uint8_t flags)
 {
     p->kind = PKT_TCP;
@@ -179,8 +191,7 @@ static void put_head(struct tcp_conn *c, int64_t now_ps, struct pkt *p, uint64_t
         t->ts_val = c->ts_base + (uint32_t)(now_ps / c->params->timestamp_tick_ps);
         t->ts_ecr = flags & TCP_ACK ? c->ts_recent : 0;
     }
-    /* Algorithms of the exact kind want every packet marked, not dropped, as Linux sends them. */
-    if (c->ecn_ok && c->ecn_exact)
+    if (control_is_ect(c, flags))
         p->ecn = 2;
     c->counters.sent_segments++;
 }
@@ -226,9 +237,9 @@ static void tx_ack(struct tcp_conn *c, int64_t now_ps, struct pkt *out, uint64_t
 static void tx_prior_ack(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
 {
     put_head(c, now_ps, out, c->nxt, TCP_ACK);
-    out->tcp.ack = tcp_wire_ack(c, c->prior_ack);
-    out->tcp.flags = (uint8_t)((out->tcp.flags & ~TCP_ECE) | (c->prior_ece ? TCP_ECE : 0));
-    c->prior_ack_wanted = false;
+    out->tcp.ack = tcp_wire_ack(c, c->prior[0].ack);
+    out->tcp.flags = (uint8_t)((out->tcp.flags & ~TCP_ECE) | (c->prior[0].ece ? TCP_ECE : 0));
+    memmove(c->prior, c->prior + 1, --c->nprior * sizeof c->prior[0]);
     c->counters.acks_sent++;
     pkt_set_len(out);
 }
@@ -237,9 +248,11 @@ static void tx_rst(struct tcp_conn *c, struct pkt *out)
 {
     bool ts = c->ts_ok;
     c->ts_ok = false;
-    put_head(c, 0, out, 0, c->rcv_nxt ? TCP_RST | TCP_ACK : TCP_RST);
+    put_head(c, 0, out, 0, c->rst_acks ? TCP_RST | TCP_ACK : TCP_RST);
     c->ts_ok = ts;
     out->tcp.seq = c->rst_seq;
+    out->tcp.ack = c->rst_acks ? c->rst_ack : 0;
+    out->tcp.flags &= (uint8_t)~TCP_ECE;
     c->rst_wanted = false;
     pkt_set_len(out);
 }
@@ -289,6 +302,28 @@ static void tx_syn(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
     pkt_set_len(out);
 }
 
+/* The window over the smoothed round trip, with some to spare so that the window and not the pace limits (as Linux). */
+static int64_t pacing_rate(const struct tcp_conn *c)
+{
+    const struct tcp_params *p = c->params;
+    int64_t window = c->cc.cwnd_bytes;
+    if (c->cc.rate_bps != CC_NO_RATE || !p->pacing || !c->srtt_ps || window == CC_NO_WINDOW)
+        return c->cc.rate_bps;
+    double gain = window < c->cc.ssthresh_bytes / 2 ? p->pacing_slow_start_gain : p->pacing_gain;
+    double rate = gain * (double)(window > c->emss ? window : c->emss) * 8 * SIM_PS_PER_S / (double)c->srtt_ps;
+    return rate < 1e15 ? (int64_t)rate : CC_NO_RATE;
+}
+
+static void pace(struct tcp_conn *c, int64_t now_ps, const struct pkt *out)
+{
+    int64_t rate = pacing_rate(c);
+    if (rate == CC_NO_RATE || rate <= 0)
+        return;
+    int64_t from = c->pace_ps > now_ps ? c->pace_ps : now_ps;
+    uint64_t bits = (uint64_t)(out->frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES) * 8;
+    c->pace_ps = from + (int64_t)((__uint128_t)bits * (uint64_t)SIM_PS_PER_S / (uint64_t)rate);
+}
+
 /* After a data segment: acknowledged by it, paced, timed. */
 static void left(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
 {
@@ -296,11 +331,9 @@ static void left(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
     pkt_set_len(out);
     start_rto(c, now_ps);
     c->last_sent_ps = now_ps;
-    if (c->cc.rate_bps != CC_NO_RATE && c->cc.rate_bps > 0) {
-        int64_t from = c->pace_ps > now_ps ? c->pace_ps : now_ps;
-        uint64_t bits = (uint64_t)(out->frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES) * 8;
-        c->pace_ps = from + (int64_t)((__uint128_t)bits * (uint64_t)SIM_PS_PER_S / (uint64_t)c->cc.rate_bps);
-    }
+    pace(c, now_ps, out);
+    if (c->prr.on)
+        c->prr.out += out->payload_len + (out->tcp.flags & TCP_FIN);
     if (c->cc.ops->sent)
         c->cc.ops->sent(&c->cc, now_ps, out->frame_len);
 }
@@ -464,7 +497,7 @@ bool tcp_out_tx_control(struct endpoint *ep, int64_t now_ps, struct pkt *out)
     struct tcp_conn *c = (struct tcp_conn *)ep;
     if (c->state == TCP_CLOSED || c->state == TCP_LISTEN || c->state == TCP_SYN_SENT || c->syn_wanted || c->rst_wanted)
         return false;
-    if (c->prior_ack_wanted)
+    if (c->nprior)
         tx_prior_ack(c, now_ps, out);
     else if (c->ack_now)
         tx_ack(c, now_ps, out, c->nxt);

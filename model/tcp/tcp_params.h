@@ -52,6 +52,20 @@ extern "C" {
       "tail-loss probe after two round trips (needs SACK)", "RFC 8985 7; Linux on") \
     X(rack, BOOL, 1, 0, 1, NULL, \
       "time-based loss detection instead of counting duplicates (needs SACK)", "RFC 8985 6; Linux on") \
+    X(prr, ENUM, 2, 0, 2, "off|crb|ssrb", \
+      "proportional rate reduction during fast recovery (needs SACK), and how it refills a pipe below ssthresh", "RFC 6937 3; Linux on, ssrb while recovery advances") \
+    X(pacing, BOOL, 0, 0, 1, NULL, \
+      "segments are spaced by window over smoothed round trip, where congestion control sets no rate of its own", "Linux: on with the fq queueing discipline") \
+    X(pacing_slow_start_gain, NUMBER, 2, 1, 10, NULL, \
+      "pacing rate over window per round trip, below half of ssthresh", "Linux tcp_pacing_ss_ratio 200 %") \
+    X(pacing_gain, NUMBER, 1.2, 1, 10, NULL, \
+      "pacing rate over window per round trip, otherwise", "Linux tcp_pacing_ca_ratio 120 %") \
+    X(ect_all, BOOL, 0, 0, 1, NULL, \
+      "under an exact echo (DCTCP) pure acknowledgements, probes and retransmissions are ECN-capable too", \
+      "no: RFC 3168 6.1.4 to 6.1.6, which RFC 8257 changes for SYN and RST only; Linux sends all of them ECN-capable") \
+    X(challenge_gap_ps, TIME, 500 * SIM_PS_PER_MS, 0, 60 * SIM_PS_PER_S, NULL, \
+      "least time between two challenge ACKs, and between two answers to bare acknowledgements outside the window", \
+      "RFC 5961 7 (throttling); Linux tcp_invalid_ratelimit") \
     X(idle_restart, ENUM, 2, 0, 2, "off|reset|decay", \
       "congestion window after an idle RTO: kept, reset to the initial window, or halved per RTO down to it", \
       "RFC 5681 4.1 (reset), RFC 2861 and Linux (decay)") \

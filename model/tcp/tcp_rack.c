@@ -8,14 +8,21 @@ static bool sent_after(int64_t t1, uint64_t end1, int64_t t2, uint64_t end2)
 }
 
 /* Steps 1 to 3: the minimum round trip, the most recently sent segment delivered, reordering. */
-void tcp_rack_update(struct tcp_conn *c, int64_t now_ps, const struct tcp_acked *a)
+/* Was an acknowledgement of what was sent more than once for its first copy (RFC 8985 6.2 step 2)? */
+static bool for_earlier_copy(const struct tcp_conn *c, const struct pkt *p, int64_t sent_ps, int64_t rtt_ps)
+{
+    if (c->ts_ok && p->tcp.opt & TCP_OPT_TS && (int32_t)(p->tcp.ts_ecr - (c->ts_base + (uint32_t)(sent_ps / c->params->timestamp_tick_ps))) < 0)
+        return true;
+    return rtt_ps < c->rack.min_rtt_ps;
+}
+
+void tcp_rack_update(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, const struct tcp_acked *a)
 {
     if (a->rack_sent_ps >= 0) {
         int64_t rtt = now_ps - a->rack_sent_ps;
         if (!a->rack_again && rtt < c->rack.min_rtt_ps)
             c->rack.min_rtt_ps = rtt;
-        /* An ACK too early for the retransmission is for the first copy. */
-        if (!(a->rack_again && rtt < c->rack.min_rtt_ps)) {
+        if (!(a->rack_again && for_earlier_copy(c, p, a->rack_sent_ps, rtt))) {
             c->rack.rtt_ps = rtt;
             if (sent_after(a->rack_sent_ps, a->rack_end, c->rack.sent_ps, c->rack.end)) {
                 c->rack.sent_ps = a->rack_sent_ps;

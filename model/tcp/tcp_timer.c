@@ -2,12 +2,15 @@
 /** The round trip, the retransmission timeout (RFC 6298) and every other timer. */
 #include "tcp_internal.h"
 
+#include <string.h>
+
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
 void tcp_timer_stop_all(struct tcp_conn *c)
 {
     c->rto_at = c->tlp_at = c->rack_at = c->persist_at = c->delack_at = c->wait_at = SIM_NEVER_PS;
-    c->syn_wanted = c->probe_wanted = c->ack_now = c->prior_ack_wanted = false;
+    c->syn_wanted = c->probe_wanted = c->ack_now = false;
+    c->nprior = 0;
     c->tlp_wanted = TCP_TLP_NONE;
 }
 
@@ -76,8 +79,10 @@ static void on_rto(struct tcp_conn *c, int64_t now_ps)
         return;
     }
     struct tcp_board *b = &c->board;
-    if (tcp_board_at(b, b->head)->flags & SEG_SACKED)
-        tcp_board_forget_sacks(b);
+    if (tcp_board_at(b, b->head)->flags & SEG_SACKED) {
+        tcp_board_forget_sacks(b);               /* RFC 2018 section 8: the receiver has let go of what it reported */
+        memset(c->sack_seen, 0, sizeof c->sack_seen);
+    }
     uint64_t flight = c->nxt - c->una - c->limited;
     bool again = c->rto_una_set && c->rto_una == c->una;
     int64_t ssthresh = c->cc.ssthresh_bytes, before = c->cc.cwnd_bytes;
@@ -93,7 +98,9 @@ static void on_rto(struct tcp_conn *c, int64_t now_ps)
     else
         tcp_board_all_lost(b);
     c->ca = TCP_CA_LOSS;
-    c->recover = c->nxt;
+    c->recover = c->cwr_until = c->nxt;
+    c->cwr_wanted = c->ecn_ok;                   /* RFC 3168 6.1.2: for whatever reason the window came down */
+    c->prr.on = false;
     c->dup_acks = 0;
     c->inflate = 0;
     c->limited = 0;
@@ -144,8 +151,7 @@ void tcp_timer_wake(struct endpoint *ep, int64_t now_ps)
         on_persist(c);
     if (now_ps >= c->wait_at) {
         tcp_set_state(c, now_ps, TCP_CLOSED);
-        if (c->ops && c->ops->state)
-            c->ops->state(c->user, now_ps, TCP_CLOSED, 0);
+        tcp_tell_state(c, now_ps);
     }
     if (now_ps >= c->cc.next_wake_ps && c->cc.ops->wake)
         c->cc.ops->wake(&c->cc, now_ps);
