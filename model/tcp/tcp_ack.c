@@ -293,8 +293,11 @@ bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_
     mend_tail(c, diff > 0);
     if (ece && c->ecn_ok && !c->ecn_exact)
         latched_echo(c, now_ps);
-    if (a.bytes)                                 /* also what ends a recovery lets nothing grow: RFC 6582 3.2 step 3 sets the window */
-        tell_cc(c, now_ps, &a, rtt, ece, flight_before, recovering || c->ca == TCP_CA_RECOVERY || (ece && c->ecn_ok && !c->ecn_exact));
+    /* Also what ends a recovery lets nothing grow (RFC 6582 3.2 step 3 sets the window), nor does what acknowledges nothing
+     * cumulatively (RFC 5681 3.1). */
+    bool held = recovering || c->ca == TCP_CA_RECOVERY || (ece && c->ecn_ok && !c->ecn_exact) || (diff == 0 && !(ece && c->ecn_exact));
+    if (a.bytes)
+        tell_cc(c, now_ps, &a, rtt, ece, flight_before, held);
     if (c->prr.on && outstanding) {
         int64_t before = c->cc.cwnd_bytes;
         tcp_prr_ack(c, a.bytes);
