@@ -89,6 +89,15 @@ static void put_profiles(FILE *f, const struct scenario_element *e)
     }
 }
 
+/* Whether an element before it has the same parameters: they are shown once. */
+static bool repeats(const struct scenario_element *e)
+{
+    for (const struct scenario_element *b = scenario_elements; e->table && b < e; b++)
+        if (b->table == e->table)
+            return true;
+    return false;
+}
+
 static void put_table(FILE *f, const struct scenario_element *e, const char *path, const struct param_table *t)
 {
     for (size_t i = 0; t && i < t->count; i++)
@@ -103,7 +112,8 @@ static void put_element(FILE *f, const struct scenario_element *e)
     for (size_t i = 0; i < SCENARIO_ATTR_MAX && e->attrs[i].name; i++)
         fprintf(f, "%s=\"...\"%s\n    %s%s%s\n", e->attrs[i].name, e->attrs[i].required ? " (required)" : "", e->attrs[i].meaning,
                 e->attrs[i].words ? ": " : "", e->attrs[i].words ? e->attrs[i].words : "");
-    put_table(f, e, e->name, e->table);
+    if (!repeats(e))
+        put_table(f, e, e->name, e->table);
     put_profiles(f, e);
     for (size_t i = 0; e->chosen_by && scenario_choice_at(e, i, &c); i++) {
         fprintf(f, "\n%s=\"%s\"%s%s\n", e->chosen_by, c.word, c.about ? ": " : "", c.about ? c.about : "");
@@ -178,7 +188,8 @@ static void search_table(struct search *s, const struct scenario_element *e, con
 static void search_element(struct search *s, const struct scenario_element *e)
 {
     struct scenario_choice c;
-    search_table(s, e, e->table);
+    if (!repeats(e))
+        search_table(s, e, e->table);
     for (size_t i = 0; e->chosen_by && scenario_choice_at(e, i, &c); i++) {
         search_table(s, e, c.table);
         if (!hit(s, c.word))
@@ -288,7 +299,8 @@ void describe_markdown(FILE *f)
                 fprintf(f, " (`%s`)", e->attrs[k].words);
             fputc('\n', f);
         }
-        md_table(f, e, e->table);
+        if (!repeats(e))
+            md_table(f, e, e->table);
         md_profiles(f, e);
         for (size_t k = 0; e->chosen_by && scenario_choice_at(e, k, &c); k++) {
             fprintf(f, "\n### `%s=\"%s\"`\n\n", e->chosen_by, c.word);

@@ -65,10 +65,23 @@ int net_open(struct net *n, const struct scenario *sc, const struct variant *v, 
     if (mode == NET_NO_LOSS_AWAKE)
         host.wakeup_ps = host.wakeup_cpu_ps = host.irq_latency_ps = host.irq_ps = host.irq_gap_ps = 0;
     scenario_switch_for(f, n->transport, &sw);
+    struct topology_exception *ex = calloc(f->nexceptions + 1, sizeof *ex);
+    for (size_t i = 0; ex && i < f->nexceptions; i++) {
+        ex[i].number = f->exceptions[i].number;
+        scenario_exception_for(f, i, n->transport, &ex[i].sw);
+        if (mode != NET_AS_IS)
+            ex[i].sw.mtu_bytes = 0;
+    }
+    if (mode != NET_AS_IS)
+        sw.mtu_bytes = 0;
     n->sim = sim_new(v->seed);
-    if (!n->sim)
+    if (!n->sim || !ex) {
+        free(ex);
+        net_close(n);
         return snprintf(err, errlen, "out of memory"), SIM_ERR_NOMEM;
-    n->fabric = topology_build(n->sim, sc->topology.params, sc->topology.list, &sw, &link, &n->nhosts, err, errlen);
+    }
+    n->fabric = topology_build(n->sim, sc->topology.params, sc->topology.list, &sw, ex, f->nexceptions, &link, &n->nhosts, err, errlen);
+    free(ex);
     int rc = n->fabric ? add_hosts(n, &host, sw.pfc ? (uint8_t)sw.lossless_prios : 0, err, errlen) : SIM_ERR_PARAM;
     if (rc != SIM_OK)
         net_close(n);

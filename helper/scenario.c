@@ -100,6 +100,15 @@ void scenario_switch_for(const struct scenario_fabric *f, const struct scenario_
     switch_params_map_dscp(out, (unsigned)t->params->dscp, (unsigned)t->params->prio);
 }
 
+void scenario_exception_for(const struct scenario_fabric *f, size_t i, const struct scenario_transport *t, struct switch_params *out)
+{
+    const struct scenario_params *p = f->exceptions[i].params;
+    scenario_switch_for(f, t, out);
+    for (size_t k = 0; k < p->table->count; k++)
+        if (p->given >> k & 1)
+            memcpy((char *)out + p->table->rows[k].offset, (char *)p->values + p->table->rows[k].offset, 8);
+}
+
 const char *scenario_variant_name(const struct scenario *sc, const struct variant *v, char *buf, size_t len)
 {
     int n = snprintf(buf, len, "%s-%s", sc->transports[v->transport].name, sc->fabrics[v->fabric].name);

@@ -103,8 +103,12 @@ struct scenario_topology {
     const char *file; int line;
 };
 
+/** <exception>: a switch unlike the others. */
+struct scenario_exception { uint32_t number; const struct scenario_params *params; const char *file; int line; };
+
 struct scenario_fabric {
     char name[SCENARIO_NAME_MAX];
+    struct scenario_exception *exceptions; size_t nexceptions;
     const struct switch_params *sw;             /* set; scenario_switch_for() maps the transport's class */
     const struct link_params *link;             /* set; rate and propagation are the topology's */
     const char *file; int line;
@@ -191,6 +195,8 @@ void scenario_free(struct scenario *sc);
 
 /** The switches of fabric f when transport t uses it: f's parameters with t's DSCP mapped to t's priority. */
 void scenario_switch_for(const struct scenario_fabric *f, const struct scenario_transport *t, struct switch_params *out);
+/** The same of its i-th exception. */
+void scenario_exception_for(const struct scenario_fabric *f, size_t i, const struct scenario_transport *t, struct switch_params *out);
 /** Workload w's specification for a variant: with its load. out has the type of model/workload/workload.h. */
 void scenario_variant_spec(const struct scenario *sc, const struct variant *v, uint32_t w, struct wl_spec *out);
 /** "iwarp-routed", "-load70" added when loads are swept, "-seed3" when there are several seeds: a directory name. Returns buf. */

@@ -46,6 +46,14 @@ static void check_fabrics(struct scenario *sc, struct scenario_errors *e)
     for (uint32_t i = 0; i < sc->nfabrics; i++)
         if (switch_params_check(sc->fabrics[i].sw, err, sizeof err) != SIM_OK)
             scenario_error(e, sc->fabrics[i].file, sc->fabrics[i].line, "fabric \"%s\": %s", sc->fabrics[i].name, err);
+    for (uint32_t i = 0; i < sc->nfabrics; i++)
+        for (size_t k = 0; k < sc->fabrics[i].nexceptions; k++) {
+            const struct scenario_exception *x = &sc->fabrics[i].exceptions[k];
+            struct switch_params sw;
+            scenario_exception_for(&sc->fabrics[i], k, &sc->transports[0], &sw);
+            if (switch_params_check(&sw, err, sizeof err) != SIM_OK)
+                scenario_error(e, x->file, x->line, "<exception>: %s", err);
+        }
 }
 
 static void check_transports(struct scenario *sc, struct scenario_errors *e)

@@ -56,6 +56,9 @@ const struct scenario_element scenario_elements[] = {
       { NAME_ATTR("name of the fabric") } },
     { "switch", "fabric", OCCURS_AT_MOST_ONCE, false, &switch_params_table, NULL, NULL, "every switch: buffer, thresholds, PFC, ECN",
       { { "profile", ATTR_WORD, false, SWITCH_PROFILE_NAMES, "a chip's buffer and cells to start from; unless given, the defaults" } } },
+    { "exception", "fabric", OCCURS_ANY, false, &switch_params_table, NULL, NULL,
+      "a switch unlike the fabric's others: parameters of <switch>, of which those not given are the others'",
+      { { "switch", ATTR_NAME, true, NULL, "its name, or its number from 0 where the topology names none (leaves before spines, edges before aggregations before cores)" } } },
     { "links", "fabric", OCCURS_AT_MOST_ONCE, false, &link_params_table, "rate|propagation", NULL,
       "every link: loss, bit errors, pause reaction (rate and propagation are the topology's)", NO_ATTRS },
 

@@ -270,6 +270,40 @@ static void read_topology(struct reader *r, const xmlNode *n)
 
 /* --- fabrics --- */
 
+/* A switch's name, or where there are none its number. */
+static uint32_t find_switch(struct reader *r, const xmlNode *n)
+{
+    const struct scenario_topology *t = &r->sc->topology;
+    const char *name = attr(r, n, "switch");
+    uint32_t nodes = t->list ? t->list->nhosts + t->list->nswitches : topology_nodes(t->params), first = t->list ? t->list->nhosts : topology_hosts(t->params, NULL, NULL, 0);
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+    for (uint32_t i = first; t->node_names && i < nodes; i++)
+        if (strcmp(t->node_names[i], name) == 0)
+            return i - first;
+    if (t->node_names)
+        scenario_xml_error(r->x, n, "switch", "<exception> switch: no switch is called \"%s\"", name);
+    else if (*end || *name < '0' || *name > '9' || number >= nodes - first)
+        scenario_xml_error(r->x, n, "switch", "<exception> switch: \"%s\" is not a switch's number: they are 0 to %u", name, nodes - first - 1);
+    return (uint32_t)number;
+}
+
+static void read_exceptions(struct reader *r, const xmlNode *n, struct scenario_fabric *f)
+{
+    for (const xmlNode *c = n->children; c; c = c->next) {
+        if (!is(c, "exception"))
+            continue;
+        f->exceptions = scenario_memory_grow(r->m, f->exceptions, f->nexceptions, sizeof *f->exceptions);
+        struct scenario_exception *e = &f->exceptions[f->nexceptions++];
+        e->number = find_switch(r, c);
+        e->file = place(r, c, &e->line);
+        e->params = params_read(r, &(struct part){ .parent = "fabric", .element = "exception", .table = &switch_params_table }, c, NULL);
+        for (size_t i = 0; i + 1 < f->nexceptions; i++)
+            if (f->exceptions[i].number == e->number)
+                scenario_xml_error(r->x, c, "switch", "a second <exception> for this switch");
+    }
+}
+
 static void read_fabric(struct reader *r, const xmlNode *n)
 {
     struct scenario *sc = r->sc;
@@ -281,6 +315,7 @@ static void read_fabric(struct reader *r, const xmlNode *n)
     for (uint32_t i = 0; i + 1 < sc->nfabrics; i++)
         if (strcmp(sc->fabrics[i].name, name) == 0)
             scenario_xml_error(r->x, n, "name", "a second fabric \"%s\"", name);
+    read_exceptions(r, n, f);
     f->sw = params_read(r, &(struct part){ "fabric", "switch", "fabric", name, &switch_params_table, NULL }, child(n, "switch"), NULL)->values;
     f->link = params_read(r, &(struct part){ "fabric", "links", "fabric", name, &link_params_table, NULL }, child(n, "links"), NULL)->values;
 }

@@ -138,18 +138,23 @@ static bool hosts_linked(const struct fabric *f, uint32_t nhosts, char *err, siz
     return true;
 }
 
-static void add_switches(struct builder *b, uint64_t n, const struct switch_params *sw)
+static void add_switches(struct builder *b, uint64_t n, const struct switch_params *sw, const struct topology_exception *ex, size_t nex)
 {
     const struct topology_shape *s = &topology_shapes[b->t->kind];
     struct switch_params border = *sw;
     if (b->t->border_buffer_bytes)
         border.buffer_bytes = b->t->border_buffer_bytes;
-    for (uint64_t i = 0; i < n; i++)
-        fabric_add_switch(b->f, s->is_border && s->is_border(b->t, (uint32_t)i) ? &border : sw);
+    for (uint64_t i = 0; i < n; i++) {
+        const struct switch_params *p = s->is_border && s->is_border(b->t, (uint32_t)i) ? &border : sw;
+        for (size_t k = 0; k < nex; k++)
+            if (ex[k].number == i)
+                p = &ex[k].sw;
+        fabric_add_switch(b->f, p);
+    }
 }
 
 struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct switch_params *sw,
-                              const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen)
+                              const struct topology_exception *ex, size_t nex, const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen)
 {
     *nhosts = topology_hosts(t, list, err, errlen);
     if (*nhosts == 0 || switch_params_check(sw, err, errlen) != SIM_OK)
@@ -162,7 +167,7 @@ struct fabric *topology_build(struct sim *s, const struct topology_params *t, co
     }
     for (uint64_t i = 0; i < shape.hosts; i++)
         fabric_add_host(b.f);
-    add_switches(&b, shape.switches, sw);
+    add_switches(&b, shape.switches, sw, ex, nex);
     if (topology_shapes[t->kind].build)
         topology_shapes[t->kind].build(&b, *nhosts);
     else

@@ -76,10 +76,13 @@ uint32_t topology_nodes(const struct topology_params *t);
 /** The first host that no chain of links and switches joins to host 0; 0 if all are. Negative: out of memory. */
 int64_t topology_unreachable(const struct topology_list *list);
 
-/** Build and finish a fabric. sw: parameters of every switch; link: loss, bit errors and reaction of every link (its rate and
+/** A switch unlike the others; number counts switches from 0, in the order of their nodes. */
+struct topology_exception { uint32_t number; struct switch_params sw; };
+
+/** Build and finish a fabric. sw: parameters of every switch but the nex of ex; link: loss, bit errors and reaction of every link (its rate and
  *  propagation are the topology's). Returns the fabric and the number of hosts, or NULL with one sentence in err. */
 struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct switch_params *sw,
-                              const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen) SIM_MUST_CHECK;
+                              const struct topology_exception *ex, size_t nex, const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen) SIM_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,8 @@ extern "C" {
     X(WATCHDOG,  "watchdog",   "dropped by the PFC watchdog") \
     X(NIC_RX,    "nic_rx",     "the receiving NIC's buffer was full") \
     X(REASSEMBLY,"reassembly", "the TCP offload engine's reassembly memory was full") \
-    X(NO_ENDPOINT,"no_endpoint","no connection or QP for it at the host")
+    X(NO_ENDPOINT,"no_endpoint","no connection or QP for it at the host") \
+    X(MTU,       "mtu",        "larger than a switch forwards")
 enum fabric_drop_cause {
 #define X(id, name, meaning) FABRIC_DROP_##id,
     FABRIC_DROP_CAUSES(X)

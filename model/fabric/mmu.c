@@ -7,6 +7,8 @@
 #include "headroom.h"
 #include "switch_internal.h"
 
+#define ETHERNET_BYTES 18     /* header and FCS around an IP packet */
+
 struct fabric_switch *switch_new(struct fabric *f, uint32_t node, const struct switch_params *params)
 {
     struct fabric_switch *sw = aligned_alloc(64, (sizeof *sw + 63) / 64 * 64);
@@ -33,6 +35,7 @@ static void thresholds(struct fabric_switch *sw)
     sw->dwrr = p->scheduler == SWITCH_DWRR;
     sw->strict = (uint8_t)p->strict_prios;
     sw->cell = (uint32_t)p->cell_bytes;
+    sw->longest = p->mtu_bytes ? (uint32_t)p->mtu_bytes + ETHERNET_BYTES : UINT32_MAX;
     sw->kmin = (uint64_t)p->ecn_kmin_bytes;
     sw->kmax = (uint64_t)p->ecn_kmax_bytes;
     sw->pmax_32 = fixed(p->ecn_pmax, 0x1p32);

@@ -145,6 +145,10 @@ static void arrive(void *owner, struct port *port, struct pkt *p)
         fabric_drop(sw->fabric, sw->node, port->index, p, FABRIC_DROP_TTL);
         return;
     }
+    if (UNLIKELY(p->frame_len > sw->longest)) {
+        fabric_drop(sw->fabric, sw->node, port->index, p, FABRIC_DROP_MTU);
+        return;
+    }
     p->ttl--;
     struct switch_port *o = &sw->port[out];
     struct switch_queue *q = &o->queue[p->prio];

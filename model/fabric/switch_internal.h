@@ -42,6 +42,7 @@ struct fabric_switch {
     uint8_t  dwrr, strict;
     uint8_t  ecn_dequeue, wred;
     uint32_t cell;
+    uint32_t longest;            /* frame that is forwarded */
     uint64_t shared_used;
     uint64_t used;               /* all bytes held */
     struct mmu_limits limits;

@@ -28,6 +28,7 @@ enum switch_scheduler { SWITCH_STRICT, SWITCH_DWRR };
       "buffer kept per port and lossless priority for what arrives after XOFF; 0: computed from the link, 1B: none", "closed form in headroom.h") \
     X(reserved_bytes, BYTES, 4096, 0, 4e9, NULL, "buffer guaranteed to each port and lossless priority before the shared part", "HPCC's simulator: 4 KB") \
     X(max_frame_bytes, BYTES, 9216, 64, 65535, NULL, "largest frame that headroom is computed for", "common jumbo limit of switches") \
+    X(mtu_bytes, BYTES, 0, 0, 65535, NULL, "largest IP packet that is forwarded; larger ones are dropped; 0: any", "choice of the scenario; 1500 and 9000 are common") \
     X(cell_bytes, BYTES, 1, 1, 4096, NULL, "buffer is taken in cells of this size", "1: bytes, as published simulations count; chips use 80 to 256 B") \
     X(alpha, NUMBER, 1, 0, 128, NULL, "dynamic limit of a lossy egress queue: alpha x free shared buffer", "Choudhury and Hahne 1998; ConWeave's egress alpha 1") \
     X(queue_limit_bytes, BYTES, 0, 0, 4e9, NULL, "static limit of a lossy egress queue; 0: dynamic, by alpha", "choice of the scenario") \
