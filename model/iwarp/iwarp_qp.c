@@ -80,7 +80,7 @@ void iwarp_qp_settle(struct iwarp_qp *q, int64_t now_ps)
             ;
     } while (q->announced == q->framed && q->framed - q->given < 4 * (uint64_t)tcp_emss(q->tcp) && iwarp_tx_frame_next(q));
     if (tcp_alive(q) && !q->abort_pending)
-        tcp_stream_end(q->tcp, now_ps, q->announced);
+        tcp_stream_end(q->tcp, now_ps, iwarp_stream_off(q, q->announced));
     if (q->abort_pending) {
         q->abort_pending = q->close_pending = 0;
         if (tcp_alive(q))
