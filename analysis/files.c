@@ -245,8 +245,10 @@ static void put_variant(FILE *f, const struct result *r)
     fputs(",\n", f);
     put_drops(f, r);
     fprintf(f, "      \"pause_frames\": %" PRIu64 ", \"paused_ns\": %" PRId64 ", \"ecn_marks\": %" PRIu64 ", \"cnps\": %" PRIu64
-               ", \"retransmitted_packets\": %" PRIu64 ", \"timeouts\": %" PRIu64 ",\n",
-            r->pause_frames, r->paused_ps / 1000, r->ecn_marks, r->cnps, r->retransmitted_packets, r->timeouts);
+               ", \"retransmitted_packets\": %" PRIu64 ", \"timeouts\": %" PRIu64
+               ", \"reassembly_peak_bytes\": %" PRIu64 ", \"reassembly_drops\": %" PRIu64 ", \"placed_early\": %" PRIu64 ",\n",
+            r->pause_frames, r->paused_ps / 1000, r->ecn_marks, r->cnps, r->retransmitted_packets, r->timeouts,
+            r->reassembly_peak_bytes, r->reassembly_drops, r->placed_early);
     fprintf(f, "      \"peak_queue_bytes\": %" PRIu64 ", \"queue_limit_bytes\": %" PRIu64 ", \"peak_buffer_bytes\": %" PRIu64 ", \"buffer_bytes\": %" PRIu64 ",\n",
             r->peak_queue_bytes, r->queue_limit_bytes, r->peak_buffer_bytes, r->buffer_bytes);
     if (r->lossless)

@@ -50,6 +50,8 @@ struct result {
     struct result_counter counters[64]; size_t ncounters;
     uint64_t pause_frames; int64_t paused_ps;
     uint64_t ecn_marks, cnps, retransmitted_packets, timeouts;
+    uint64_t reassembly_peak_bytes;       /* TCP: most out-of-order payload that one connection has held */
+    uint64_t reassembly_drops, placed_early; /* segments without room for it; FPDUs placed before those ahead of them (iWARP) */
     uint64_t peak_queue_bytes, queue_limit_bytes, buffer_bytes, peak_buffer_bytes, least_headroom_bytes, headroom_bytes, xoff_bytes;
     bool lossless;                        /* the transport's class is */
     struct result_class classes[8]; size_t nclasses;

@@ -274,6 +274,28 @@ static void cell_queue(const struct group *g, int what, char *out)
         put_bytes(out, v);
 }
 
+enum reassembly { REASSEMBLY_PEAK, REASSEMBLY_DROPS, REASSEMBLY_EARLY };
+static uint64_t reassembly_of(const struct group *g, int what)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct result *r = g->r[i];
+        if (what == REASSEMBLY_PEAK)
+            v = r->reassembly_peak_bytes > v ? r->reassembly_peak_bytes : v;
+        else
+            v += what == REASSEMBLY_DROPS ? r->reassembly_drops : r->placed_early;
+    }
+    return v;
+}
+
+static void cell_reassembly(const struct group *g, int what, char *out)
+{
+    if (what == REASSEMBLY_PEAK)
+        put_bytes(out, reassembly_of(g, what));
+    else
+        snprintf(out, CELL, "%" PRIu64, reassembly_of(g, what));
+}
+
 static void cell_audit(const struct group *g, int what, char *out)
 {
     (void)what;
@@ -324,6 +346,8 @@ static const struct row { const char *label; cell_fn *fn; int arg; } rows[] = {
     { "peak queue", cell_queue, QUEUE_PEAK }, { "  its limit", cell_queue, QUEUE_LIMIT }, { "lossless ingress, peak", cell_class, CLASS_PEAK },
     { "  its XOFF", cell_class, CLASS_XOFF }, { "  least headroom left", cell_class, CLASS_LEAST }, { "  of", cell_class, CLASS_HEADROOM },
     { "peak buffer", cell_buffer, BUFFER_PEAK }, { "  of", cell_buffer, BUFFER_SIZE },
+    { "reassembly memory, most", cell_reassembly, REASSEMBLY_PEAK }, { "  segments without room", cell_reassembly, REASSEMBLY_DROPS },
+    { "  FPDUs placed early", cell_reassembly, REASSEMBLY_EARLY },
     { "CPU busy, mean host", cell_mean, MEAN_CPU }, { "  busiest host", cell_mean, MEAN_CPU_MAX },
     { "memory a node", cell_memory, 0 }, { "audit", cell_audit, 0 }, { "digest", cell_digest, 0 },
 };
@@ -342,6 +366,11 @@ static void print_row(FILE *f, const struct group *g, size_t from, size_t to, co
 static void print_block(FILE *f, const struct group *g, size_t from, size_t to)
 {
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        uint64_t some = rows[k].fn != cell_reassembly;
+        for (size_t i = from; i < to && !some; i++)
+            some = reassembly_of(&g[i], rows[k].arg);
+        if (!some)
+            continue;
         print_row(f, g, from, to, rows[k].label, rows[k].fn, rows[k].arg);
         if (rows[k].fn != cell_total || rows[k].arg != TOTAL_TIMEOUTS)
             continue;

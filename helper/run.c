@@ -244,6 +244,9 @@ static void add_tcp(struct result *out, const struct tcp_conn *c)
         add_counter(out, row[i].name, row[i].value);
     out->retransmitted_packets += k->retransmitted_segments;
     out->timeouts += k->timeouts;
+    out->reassembly_drops += k->reassembly_drops;
+    if (k->reassembly_peak_bytes > out->reassembly_peak_bytes)
+        out->reassembly_peak_bytes = k->reassembly_peak_bytes;
 }
 
 static void take_counters(const struct run *r, struct result *out)
@@ -256,6 +259,7 @@ static void take_counters(const struct run *r, struct result *out)
                 continue;
             if (r->net.transport->kind == SCENARIO_IWARP) {
                 add_tcp(out, iwarp_qp_tcp(c->qp[e]));
+                out->placed_early += iwarp_qp_stats(c->qp[e])->fpdus_early;
                 continue;
             }
             const struct rnic_counters *k = rnic_qp_counters(c->qp[e]);

@@ -81,6 +81,32 @@ static void check_scenario(const char *path)
 static void routed_vs_lossless(void **state) { (void)state; check_scenario("scenarios/routed-vs-lossless.xml"); }
 static void ping_pong(void **state) { (void)state; check_scenario("scenarios/ping-pong.xml"); }
 static void incast(void **state) { (void)state; check_scenario("scenarios/incast.xml"); }
+static void direct_placement(void **state) { (void)state; check_scenario("scenarios/direct-placement.xml"); }
+
+/* What the scenario is for: placed FPDUs take no reassembly memory and the run is, packet for packet, that with plenty of it; with little memory
+ * and no placement segments are dropped and sent again. */
+static void direct_placement_spares_memory(void **state)
+{
+    (void)state;
+    struct scenario *sc = load("scenarios/direct-placement.xml", NULL, 0);
+    struct result r[4];
+    assert_int_equal(sc->nvariants, 4);
+    for (size_t i = 0; i < 4; i++) {
+        char err[300] = "";
+        struct run_options o = { .engine = RUN_NATIVE };
+        if (run_variant(sc, &sc->variants[i], &o, &r[i], err, sizeof err) != 0)
+            fail_msg("%s", err);
+    }
+    const struct result *ordered = &r[0], *little = &r[1], *placed = &r[2], *markers = &r[3];
+    assert_true(ordered->reassembly_peak_bytes > 32000 && ordered->reassembly_drops == 0 && ordered->placed_early == 0);
+    assert_true(little->reassembly_peak_bytes <= 32000 && little->reassembly_drops > 0 && little->retransmitted_packets > ordered->retransmitted_packets);
+    assert_true(placed->reassembly_peak_bytes == 0 && placed->reassembly_drops == 0 && placed->placed_early > 0 && placed->digest == ordered->digest);
+    assert_true(markers->reassembly_peak_bytes == 0 && markers->placed_early > 0 && markers->wire_bytes > placed->wire_bytes);
+    for (size_t i = 0; i < 4; i++)
+        result_fini(&r[i]);
+    scenario_free(sc);
+}
+
 static void load_sweep(void **state) { (void)state; check_scenario("scenarios/load-sweep.xml"); }
 
 static void self_slowdown_is_exactly_one_alone(void **state)
@@ -165,7 +191,8 @@ static void steady_state_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep),
+        cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep), cmocka_unit_test(direct_placement),
+        cmocka_unit_test(direct_placement_spares_memory),
         cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders), cmocka_unit_test(steady_state_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

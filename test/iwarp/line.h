@@ -19,7 +19,9 @@
 #include "../../model/sim/sim.h"
 #include "../../model/wire/codec.h"
 
+#ifndef LINE_AIR_MAX
 #define LINE_AIR_MAX 16384
+#endif
 #define LINE_JOIN_MAX 9000
 
 struct flying { int64_t at_ps; uint64_t order; int to; struct pkt p; };

@@ -10,7 +10,9 @@
 #ifndef MEM
 #define MEM (1u << 20)
 #endif
+#ifndef WC_MAX
 #define WC_MAX 4096
+#endif
 #define ALL (RNIC_LOCAL_WRITE | RNIC_REMOTE_WRITE | RNIC_REMOTE_READ | RNIC_REMOTE_ATOMIC)
 
 struct side {

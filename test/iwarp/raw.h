@@ -5,7 +5,9 @@
 
 #include "pair.h"
 
+#ifndef RAW_MAX
 #define RAW_MAX (1u << 20)
+#endif
 
 struct raw {
     struct side s;               /* the QP under test */
@@ -21,6 +23,7 @@ struct raw {
     uint8_t *in;                 /* what the QP has sent */
     uint64_t in_len, in_used;
     uint64_t tx_base, rx_base;   /* where full operation begins in out and in */
+    bool deaf;                   /* what the QP sends is not kept */
     bool established, closed, reset;
     bool crc, tx_markers, rx_markers; /* of the peer's FPDUs and of the QP's */
     uint32_t msn[4];
@@ -41,9 +44,11 @@ static inline uint32_t raw_fill(void *user, uint64_t off, uint32_t len, struct p
 static inline void raw_deliver(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len)
 {
     struct raw *r = user;
-    assert_true(r->in_len + len <= RAW_MAX && off == r->in_len);
-    pkt_payload_read(p, from, len, r->in + r->in_len);
-    r->in_len += len;
+    if (!r->deaf) {
+        assert_true(r->in_len + len <= RAW_MAX && off == r->in_len);
+        pkt_payload_read(p, from, len, r->in + r->in_len);
+        r->in_len += len;
+    }
     tcp_consumed(r->peer, now_ps, off + len);
 }
 
@@ -205,11 +210,38 @@ static inline void raw_say_ddp(struct raw *r, const struct ddp_hdr *h, const voi
     raw_run_us(r, 100);
 }
 
+/** A QP that has started up, its peer of bytes the responder. */
+static inline struct raw *raw_up(void)
+{
+    struct iwarp_params p = iwarp_defaults();
+    p.mpa_revision = 1;
+    struct raw *r = raw_new(&p, false);
+    raw_start(r);
+    return r;
+}
+
+static inline uint32_t raw_key(const struct raw *r) { return rnic_mr_key(r->s.mr); }
+
+static inline struct rnic_send_wr raw_wr(const struct raw *r, enum rnic_opcode op, uint64_t off, uint32_t len)
+{
+    return (struct rnic_send_wr){ .wr_id = off, .op = op, .flags = RNIC_SEND_SIGNALED, .sge = { VA + off, len, raw_key(r) }, .remote_va = 0x7000 + off, .rkey = 0xabcd };
+}
+
+static inline void raw_post(struct raw *r, enum rnic_opcode op, uint64_t off, uint32_t len, unsigned flags, uint32_t inv)
+{
+    struct rnic_send_wr wr = raw_wr(r, op, off, len);
+    wr.flags |= flags;
+    wr.imm_or_inv = inv;
+    assert_int_equal(rnic_post_send(r->s.qp, &wr), SIM_OK);
+}
+
 /** The QP's next FPDU: false if none has come whole. Pads, CRC and markers are checked. */
 static inline bool raw_heard(struct raw *r, struct ddp_hdr *h, uint8_t *payload, uint32_t *len)
 {
     static uint8_t ulpdu[65536];
     struct mpa_fpdu f;
+    *len = 0;
+    memset(h, 0, sizeof *h);
     enum mpa_fpdu_status s = mpa_fpdu_check(r->in + r->in_used, (size_t)(r->in_len - r->in_used), r->crc, r->rx_markers, r->in_used - r->rx_base, &f, ulpdu);
     if (s == MPA_FPDU_MORE)
         return false;
@@ -233,6 +265,7 @@ static inline void raw_heard_terminate(struct raw *r, struct rdmap_terminate *t)
     assert_int_equal(h.qn, 2);
     assert_int_equal(h.msn, 1);
     assert_true(rdmap_terminate_decode(b, len, t));
+    assert_int_equal((b[2] & 0x1f) | b[3], 0); /* reserved */
     assert_int_equal(r->in_used, r->in_len);
 }
 

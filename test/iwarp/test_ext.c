@@ -254,7 +254,7 @@ static void wrong_answers(void **state)
     }
 }
 
-/* Sections 5.3 and 5.4: many from both sides and on two streams, each seen once and in order; Reads among them show what came before. */
+/* Section 5.4: many, on a line that loses packets, each done once and in order; Reads among them show what came before. */
 static void atomics_add_up(void **state)
 {
     (void)state;

@@ -256,6 +256,31 @@ static void figure_6(void **state)
     raw_free(r);
 }
 
+/* Section 4.3: the distance holds where TCP's sequence numbers wrap between marker and length field. */
+static void markers_across_the_wrap(void **state)
+{
+    (void)state;
+    for (uint32_t before = 0; before < 3000; before += 100) {
+        struct iwarp_params p = iwarp_defaults();
+        p.markers = 1;
+        struct pair *w = pair_new(&p, &p, ALL);
+        for (int i = 1; i >= 0; i--) {
+            struct iwarp_peer peer = peer_of(i);
+            assert_int_equal(i ? iwarp_qp_accept(w->s[1].qp, &peer, side_on_up, &w->s[1]) : iwarp_qp_connect(w->s[0].qp, &peer, side_on_up, &w->s[0]), SIM_OK);
+            tcp_set_isn(inside(&w->s[i])->tcp, UINT32_MAX - before);
+        }
+        pair_run_us(w, 1000);
+        post(w, 0, RNIC_OP_WRITE, 1, 0, 5000);
+        pair_run_us(w, 100);
+        post(w, 1, RNIC_OP_WRITE, 1, 10000, 5000);
+        pair_run_us(w, 100);
+        assert_memory_equal(w->s[0].mem, w->s[1].mem, 5000);
+        assert_memory_equal(w->s[0].mem + 10000, w->s[1].mem + 10000, 5000);
+        assert_int_equal(iwarp_qp_stats(w->s[0].qp)->marker_errors + iwarp_qp_stats(w->s[1].qp)->marker_errors, 0);
+        pair_free(w);
+    }
+}
+
 /* Section 4.5: MULPDU from EMSS, exactly; never below 128. */
 static void mulpdu_from_emss(void **state)
 {
@@ -366,7 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_of_any_size), cmocka_unit_test(pads_of_every_length), cmocka_unit_test(crc_off_is_not_checked),
         cmocka_unit_test(wrong_crc_ends_the_stream), cmocka_unit_test(lost_alignment_is_found), cmocka_unit_test(reserved_marker_bits_are_ignored),
-        cmocka_unit_test(markers_as_sent), cmocka_unit_test(figure_6), cmocka_unit_test(mulpdu_from_emss), cmocka_unit_test(mulpdu_follows_the_path),
+        cmocka_unit_test(markers_as_sent), cmocka_unit_test(figure_6), cmocka_unit_test(markers_across_the_wrap), cmocka_unit_test(mulpdu_from_emss), cmocka_unit_test(mulpdu_follows_the_path),
         cmocka_unit_test(emss_is_after_options), cmocka_unit_test(small_fpdus_are_packed), cmocka_unit_test(resegmented_after_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,7 @@ static struct raw *opened(const struct iwarp_params *p, bool peer_is_initiator)
 static void request_frame_on_the_wire(void **state)
 {
     (void)state;
+    assert_true(iwarp_defaults().crc); /* RFC 5044 4.4: the default is CRC on */
     for (int rev = 1; rev <= 2; rev++)
         for (int crc = 0; crc < 2; crc++) {
             struct iwarp_params p = iwarp_defaults();

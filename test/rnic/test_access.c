@@ -136,6 +136,28 @@ static void scope_of_a_region(void **state)
     side_fini(&s);
 }
 
+/* RFC 7306 5.3: atomic operations of two streams of one card on one cell add up, and each has seen a value of its own. */
+static void atomics_of_two_streams(void **state)
+{
+    (void)state;
+    struct side s;
+    struct iwarp_params p = iwarp_defaults();
+    struct tcp_params tcp = toe();
+    memset(&s, 0, sizeof s);
+    side_init(&s, 0, &p, &tcp, ALL);
+    struct rnic_qp *qp[2] = { s.qp, iwarp_qp_new(s.dev, s.pd, s.cq, s.cq, &p, &tcp, cc_find("reno"), NULL, INT64_C(100000000000), 1, 1) };
+    uint64_t orig;
+    memset(s.mem, 0, 8);
+    for (uint64_t k = 0; k < 200; k++) {
+        assert_int_equal(rnic_atomic(qp[k % 3 == 0], rnic_mr_key(s.mr), VA, RNIC_OP_FETCH_ADD, 0, 1, &orig), RNIC_FAULT_NONE);
+        assert_true(orig == k);
+    }
+    assert_int_equal(rnic_atomic(qp[0], rnic_mr_key(s.mr), VA, RNIC_OP_CMP_SWAP, 200, 7, &orig), RNIC_FAULT_NONE);
+    assert_int_equal(rnic_atomic(qp[1], rnic_mr_key(s.mr), VA, RNIC_OP_CMP_SWAP, 200, 8, &orig), RNIC_FAULT_NONE);
+    assert_true(orig == 7 && s.mem[0] == 7);
+    side_fini(&s);
+}
+
 /* Ends of a region: RFC 5041 7.1 checks 3 to 5. */
 static void bounds_of_a_region(void **state)
 {
@@ -160,6 +182,6 @@ static void bounds_of_a_region(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(rights_decide), cmocka_unit_test(scope_of_a_region), cmocka_unit_test(bounds_of_a_region) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(rights_decide), cmocka_unit_test(scope_of_a_region), cmocka_unit_test(atomics_of_two_streams), cmocka_unit_test(bounds_of_a_region) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
