@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/cc/cc.h"
 #include "../model/fabric/switch_params.h"
 #include "../model/fabric/switch_profiles.h"
 #include "../model/host/host_params.h"
@@ -62,29 +63,37 @@ static bool profile_differs(const struct param_table *t, const char *profile, co
     return known && strcmp(buf, param_format_value(p->kind, p->names, p->def, def, sizeof def)) != 0;
 }
 
-static bool profile_about(const struct scenario_element *e, const char *profile, char *buf, size_t len)
+static bool profile_about(const struct param_table *table, const char *profile, char *buf, size_t len)
 {
-    const struct host_profile *host = e->table == &host_params_table ? host_profile_find(profile) : NULL;
-    const struct switch_profile *sw = e->table == &switch_params_table ? switch_profile_find(profile) : NULL;
+    const struct host_profile *host = table == &host_params_table ? host_profile_find(profile) : NULL;
+    const struct switch_profile *sw = table == &switch_params_table ? switch_profile_find(profile) : NULL;
+    bool cc = false;
+    for (size_t i = 0; cc_registry[i]; i++)
+        for (const struct cc_preset *p = cc_registry[i]->params == table ? cc_registry[i]->presets : NULL; p && p->name; p++)
+            if (strcmp(p->name, profile) == 0) {
+                snprintf(buf, len, "%s", p->about);
+                cc = true;
+            }
     if (host)
         snprintf(buf, len, "%s", host->about);
     if (sw)
         snprintf(buf, len, "%s; %s", sw->about, sw->source);
-    return host || sw;
+    return host || sw || cc;
 }
 
-static void put_profiles(FILE *f, const struct scenario_element *e)
+/* table: of the element, or of the choice that the profiles are of. */
+static void put_profiles(FILE *f, const struct scenario_element *e, const struct param_table *table)
 {
-    const struct scenario_attr *a = scenario_attr_find(e, "profile");
-    char word[64], value[64], name[64], about[400];
-    for (const char *w = a ? a->words : ""; *w;) {
+    char words[300], word[64], value[64], name[64], about[400];
+    scenario_profile_words(e, table, words, sizeof words);
+    for (const char *w = words; *w;) {
         w = next_word(w, word, sizeof word);
         fprintf(f, "profile %s:", word);
-        for (size_t i = 0; i < e->table->count; i++)
-            if (profile_differs(e->table, word, &e->table->rows[i], value, sizeof value))
-                fprintf(f, " %s=%s", param_public_name(&e->table->rows[i], name, sizeof name), value);
+        for (size_t i = 0; i < table->count; i++)
+            if (profile_differs(table, word, &table->rows[i], value, sizeof value))
+                fprintf(f, " %s=%s", param_public_name(&table->rows[i], name, sizeof name), value);
         fputc('\n', f);
-        if (profile_about(e, word, about, sizeof about))
+        if (profile_about(table, word, about, sizeof about))
             fprintf(f, "    %s\n", about);
     }
 }
@@ -114,10 +123,12 @@ static void put_element(FILE *f, const struct scenario_element *e)
                 e->attrs[i].words ? ": " : "", e->attrs[i].words ? e->attrs[i].words : "");
     if (!repeats(e))
         put_table(f, e, e->name, e->table);
-    put_profiles(f, e);
+    put_profiles(f, e, e->table);
     for (size_t i = 0; e->chosen_by && scenario_choice_at(e, i, &c); i++) {
         fprintf(f, "\n%s=\"%s\"%s%s\n", e->chosen_by, c.word, c.about ? ": " : "", c.about ? c.about : "");
         put_table(f, e, e->name, c.table);
+        if (c.cc)
+            put_profiles(f, e, c.table);
     }
 }
 
@@ -196,18 +207,20 @@ static void search_element(struct search *s, const struct scenario_element *e)
             continue;
         fprintf(s->f, "<%s %s=\"%s\">%s%s\n", e->name, e->chosen_by, c.word, c.about ? ": " : "", c.about ? c.about : "");
         put_table(s->f, e, e->name, c.table);
+        if (c.cc)
+            put_profiles(s->f, e, c.table);
         s->found++;
     }
     const struct scenario_attr *a = scenario_attr_find(e, "profile");
     char word[64];
     bool profile = false;
-    for (const char *w = a ? a->words : ""; *w;) {
+    for (const char *w = a && a->words ? a->words : ""; *w;) {
         w = next_word(w, word, sizeof word);
         profile |= hit(s, word);
     }
     if (profile) {
         fprintf(s->f, "<%s profile=\"%s\"> and its kin\n", e->name, s->name);
-        put_profiles(s->f, e);
+        put_profiles(s->f, e, e->table);
         s->found++;
     }
 }
@@ -258,23 +271,23 @@ static void md_table(FILE *f, const struct scenario_element *e, const struct par
     }
 }
 
-static void md_profiles(FILE *f, const struct scenario_element *e)
+static void md_profiles(FILE *f, const struct scenario_element *e, const struct param_table *table)
 {
-    const struct scenario_attr *a = scenario_attr_find(e, "profile");
-    char word[64], value[64], name[64], about[400];
-    for (const char *w = a ? a->words : ""; *w;) {
+    char words[300], word[64], value[64], name[64], about[400];
+    scenario_profile_words(e, table, words, sizeof words);
+    for (const char *w = words; *w;) {
         w = next_word(w, word, sizeof word);
         fprintf(f, "\nProfile `%s`", word);
-        if (profile_about(e, word, about, sizeof about)) {
+        if (profile_about(table, word, about, sizeof about)) {
             fputs(" (", f);
             md_text(f, about);
             fputs(")", f);
         }
         fputs(":", f);
         int n = 0;
-        for (size_t i = 0; i < e->table->count; i++)
-            if (profile_differs(e->table, word, &e->table->rows[i], value, sizeof value))
-                fprintf(f, "%s `%s` %s", n++ ? "," : "", param_public_name(&e->table->rows[i], name, sizeof name), value);
+        for (size_t i = 0; i < table->count; i++)
+            if (profile_differs(table, word, &table->rows[i], value, sizeof value))
+                fprintf(f, "%s `%s` %s", n++ ? "," : "", param_public_name(&table->rows[i], name, sizeof name), value);
         fputs(n ? ".\n" : " the defaults.\n", f);
     }
 }
@@ -301,7 +314,7 @@ void describe_markdown(FILE *f)
         }
         if (!repeats(e))
             md_table(f, e, e->table);
-        md_profiles(f, e);
+        md_profiles(f, e, e->table);
         for (size_t k = 0; e->chosen_by && scenario_choice_at(e, k, &c); k++) {
             fprintf(f, "\n### `%s=\"%s\"`\n\n", e->chosen_by, c.word);
             if (c.about)
@@ -309,6 +322,8 @@ void describe_markdown(FILE *f)
             if (!c.table)
                 fputs("No parameters.\n", f);
             md_table(f, e, c.table);
+            if (c.cc)
+                md_profiles(f, e, c.table);
         }
     }
 }

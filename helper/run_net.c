@@ -17,6 +17,9 @@
 #define QPS_MAX (1u << 22)
 #define TTL 64
 #define PATH_MAX_HOPS 64
+/* Ethernet, IP, UDP, BTH, RETH, ICRC and FCS of a WRITE ONLY with a whole MTU, and an ACK's frame. */
+#define ROCE_WRITE_OVERHEAD 78
+#define ROCE_ACK_FRAME 66
 
 static int add_hosts(struct net *n, const struct host_params *params, uint8_t lossless, char *err, size_t errlen)
 {
@@ -117,10 +120,13 @@ int64_t net_base_rtt_ps(const struct net *n, uint32_t a, uint32_t b)
 {
     struct fabric_hop hop[PATH_MAX_HOPS];
     uint32_t hops = fabric_path(n->fabric, a, b, hop, PATH_MAX_HOPS);
-    uint32_t mtu = n->transport->roce ? (uint32_t)n->transport->roce->mtu_bytes + 82 : 1518;
+    bool telemetry = n->cc.telemetry;
+    /* Frames with their preamble, as a bit arrives: no gap after the last. */
+    uint32_t data = n->transport->roce ? (uint32_t)n->transport->roce->mtu_bytes + ROCE_WRITE_OVERHEAD : 1518, ack = n->transport->roce ? ROCE_ACK_FRAME : PKT_FRAME_MIN_BYTES;
     int64_t rtt = 0;
     for (uint32_t i = 0; i < hops; i++)
-        rtt += 2 * (hop[i].propagation_ps + hop[i].latency_ps) + port_wire_time_ps(mtu, hop[i].rate_bps) + port_wire_time_ps(PKT_FRAME_MIN_BYTES, hop[i].rate_bps);
+        rtt += 2 * (hop[i].propagation_ps + hop[i].latency_ps) + port_wire_time_ps(data - PKT_IFG_BYTES + (telemetry ? PKT_INT_BYTES : 0), hop[i].rate_bps) +
+               port_wire_time_ps(ack - PKT_IFG_BYTES + (telemetry ? PKT_INT_BYTES : 0), hop[i].rate_bps);
     return rtt;
 }
 

@@ -72,7 +72,8 @@ const struct scenario_element scenario_elements[] = {
     { "roce", "transport", OCCURS_AT_MOST_ONCE, false, &roce_params_table, NULL, NULL, "RoCEv2 reliable connections (kind roce)", NO_ATTRS },
     { "iwarp", "transport", OCCURS_AT_MOST_ONCE, false, &iwarp_params_table, NULL, NULL, "RDMAP, DDP and MPA (kind iwarp)", NO_ATTRS },
     { "cc", "transport", OCCURS_AT_MOST_ONCE, false, NULL, NULL, "algorithm",
-      "congestion control; without it, dcqcn for roce and reno for iwarp and tcp", { { "algorithm", ATTR_WORD, true, NULL, "name of the algorithm" } } },
+      "congestion control; without it, dcqcn for roce and reno for iwarp and tcp", { { "algorithm", ATTR_WORD, true, NULL, "name of the algorithm" },
+        { "profile", ATTR_NAME, false, NULL, "values of the algorithm to start from; unless given, its paper's" } } },
 
     { "workload", "scenario", OCCURS_SOME, false, NULL, NULL, "kind", "who sends what to whom, and when; several run together",
       { { "kind", ATTR_WORD, true, NULL, "kind of workload" },
@@ -168,12 +169,12 @@ bool scenario_choice_at(const struct scenario_element *e, size_t i, struct scena
     if (strcmp(e->name, "workload") == 0) {
         if (i >= WL_KIND_COUNT)
             return false;
-        *out = (struct scenario_choice){ wl_kinds[i].name, wl_kinds[i].table, wl_kinds[i].about };
+        *out = (struct scenario_choice){ wl_kinds[i].name, wl_kinds[i].table, wl_kinds[i].about, NULL };
         return true;
     }
     for (size_t n = 0; cc_registry[n]; n++)
         if (n == i) {
-            *out = (struct scenario_choice){ cc_registry[n]->name, cc_registry[n]->params, NULL };
+            *out = (struct scenario_choice){ cc_registry[n]->name, cc_registry[n]->params, NULL, cc_registry[n] };
             return true;
         }
     return false;
@@ -221,7 +222,20 @@ bool scenario_profile_apply(const struct param_table *table, const char *profile
             switch_profile_apply(p, values);
         return p != NULL;
     }
+    for (size_t i = 0; cc_registry[i]; i++)
+        if (cc_registry[i]->params == table)
+            return cc_preset_apply(cc_registry[i], profile, values);
     return false;
+}
+
+void scenario_profile_words(const struct scenario_element *e, const struct param_table *table, char *buf, size_t len)
+{
+    const struct scenario_attr *a = scenario_attr_find(e, "profile");
+    size_t n = 0;
+    snprintf(buf, len, "%s", a && a->words ? a->words : "");
+    for (size_t i = 0; cc_registry[i]; i++)
+        for (const struct cc_preset *p = cc_registry[i]->params == table ? cc_registry[i]->presets : NULL; p && p->name && n < len; p++)
+            n += (size_t)snprintf(buf + n, len - n, "%s%s", n ? "|" : "", p->name);
 }
 
 const char *scenario_profile_default(const struct param_table *table, int transport_kind)

@@ -29,7 +29,8 @@ struct scenario_attr {
 
 enum scenario_occurs { OCCURS_ONCE, OCCURS_AT_MOST_ONCE, OCCURS_SOME /* one or more */, OCCURS_ANY };
 /** Tables that depend on an attribute: the element's parameters are those of the table that its `choice` attribute picks. */
-struct scenario_choice { const char *word; const struct param_table *table; const char *about; };
+struct cc_ops;
+struct scenario_choice { const char *word; const struct param_table *table; const char *about; const struct cc_ops *cc /* NULL: not of <cc> */; };
 
 #define SCENARIO_ATTR_MAX 5
 struct scenario_element {
@@ -62,6 +63,8 @@ const char *scenario_choice_nearest(const struct scenario_element *e, const char
 
 /** Profiles: named sets of values to start from, for tables that have them. */
 bool scenario_profile_apply(const struct param_table *table, const char *profile, void *values);
+/** The profiles that a table has in this element, "a|b"; "" if it has none. */
+void scenario_profile_words(const struct scenario_element *e, const struct param_table *table, char *buf, size_t len);
 /** The profile that a kind of transport starts from; NULL if the table has none. */
 const char *scenario_profile_default(const struct param_table *table, int transport_kind);
 

@@ -92,8 +92,11 @@ static struct scenario_params *params_read(struct reader *r, const struct part *
     const char *given = scenario_attr_find(e, "profile") ? attr(r, n, "profile") : NULL;
     p->profile = given ? given : part->profile;
     param_defaults(table, p->values);
-    if (p->profile)
-        scenario_profile_apply(table, p->profile, p->values);
+    if (p->profile && !scenario_profile_apply(table, p->profile, p->values)) {
+        char words[300];
+        scenario_profile_words(e, table, words, sizeof words);
+        scenario_xml_error(r->x, n, "profile", "<%s> profile: \"%s\" is none of %s", part->element, p->profile, *words ? words : "this algorithm's, which has none");
+    }
     if (n) {
         p->file = place(r, n, &p->line);
         fill(r, p, n, e);

@@ -9,7 +9,7 @@
  *      transport.iwarp.tcp.rto-min
  *
  *  and four words that are not parameters: compare.loads, measure.seeds, expect.failures, and of a transport cc (its
- *  algorithm), host.profile and tcp.profile. */
+ *  algorithm), host.profile, tcp.profile and cc.profile. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +174,7 @@ static bool set_cc(struct scenario *sc, const struct path *p, const struct scope
         q->table = ops->params ? ops->params : &none;
         q->values = scenario_memory_get(sc->memory, 1, q->table->struct_bytes);
         q->given = 0;
+        q->profile = NULL;
         param_defaults(q->table, q->values);
         for (uint32_t t = 0; t < sc->ntransports; t++)
             if (strcmp(sc->transports[t].name, q->owner_name) == 0) {
@@ -196,7 +197,9 @@ static bool set_profile(struct scenario *sc, const struct path *p, const struct 
             continue;
         void *fresh = scenario_memory_get(sc->memory, 1, q->table->struct_bytes);
         if (!scenario_profile_apply(q->table, p->value, fresh)) {
-            scenario_error(e, file, line, "%s: \"%s\" is none of %s", shown, p->value, a->words);
+            char words[300];
+            scenario_profile_words(owned, q->table, words, sizeof words);
+            scenario_error(e, file, line, "%s: \"%s\" is none of %s", shown, p->value, *words ? words : "this algorithm's, which has none");
             return false;
         }
         for (size_t k = 0; k < q->table->count; k++)
@@ -206,7 +209,7 @@ static bool set_profile(struct scenario *sc, const struct path *p, const struct 
         found = true;
     }
     if (!found)
-        scenario_error(e, file, line, "%s: only host, tcp and switch have a profile", shown);
+        scenario_error(e, file, line, "%s: only host, tcp, switch and cc have a profile", shown);
     return found;
 }
 
@@ -239,7 +242,7 @@ static int set_word(struct scenario *sc, const struct path *p, const char *shown
     int n = scopes_of(sc, p, scopes);
     for (int i = 0; i < n; i++) {
         const char *element = scopes[i].element;
-        bool fits = cc ? !element || strcmp(element, "cc") == 0 : element && (strcmp(element, "host") == 0 || strcmp(element, "tcp") == 0 || strcmp(element, "switch") == 0);
+        bool fits = cc ? !element || strcmp(element, "cc") == 0 : element && (strcmp(element, "host") == 0 || strcmp(element, "tcp") == 0 || strcmp(element, "switch") == 0 || strcmp(element, "cc") == 0);
         const char *owner = element && strcmp(element, "switch") == 0 ? "fabric" : "transport";
         if (fits && (!scopes[i].owner || strcmp(scopes[i].owner, owner) == 0))
             return (cc ? set_cc : set_profile)(sc, p, &scopes[i], shown, e, file, line) ? 1 : -1;

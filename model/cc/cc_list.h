@@ -10,5 +10,9 @@ extern const struct cc_ops cc_reno;
 extern const struct cc_ops cc_cubic;
 extern const struct cc_ops cc_dctcp;
 extern const struct cc_ops cc_dcqcn;
+extern const struct cc_ops cc_dctcp_roce;
+extern const struct cc_ops cc_timely;
+extern const struct cc_ops cc_swift;
+extern const struct cc_ops cc_hpcc;
 
 #endif

@@ -4,7 +4,7 @@
  * A CNP cuts the rate by alpha / 2 and only then raises alpha. Without CNPs alpha decays by (1 - g) each alpha timer; nothing
  * but a CNP reads alpha, so it is settled then and needs no events. The increase timer runs only while the rate
  * is below the line rate. */
-#include "cc.h"
+#include "cc_list.h"
 #include "dcqcn_params.h"
 
 #define PARAM_STRUCT struct dcqcn_params
@@ -42,6 +42,12 @@ static double power(double base, uint64_t n)
     return r;
 }
 
+static int64_t most_bps(const struct cc *c)
+{
+    int64_t most = params_of(c)->max_rate_bps;
+    return most && most < c->link_bps ? most : c->link_bps;
+}
+
 static void settle_alpha(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
 {
     if (now_ps - d->alpha_at_ps < p->alpha_timer_ps)
@@ -66,7 +72,7 @@ static void set_wake(struct cc *c)
 
 static void set_rate(struct cc *c, double bps)
 {
-    int64_t least = params_of(c)->min_rate_bps < c->link_bps ? params_of(c)->min_rate_bps : c->link_bps;
+    int64_t least = params_of(c)->min_rate_bps < most_bps(c) ? params_of(c)->min_rate_bps : most_bps(c);
     c->rate_bps = (int64_t)bps > least ? (int64_t)bps : least;
 }
 
@@ -74,9 +80,10 @@ static void cut(struct cc *c, int64_t now_ps)
 {
     struct dcqcn *d = state_of(c);
     const struct dcqcn_params *p = params_of(c);
-    if (p->clamp_target || d->timer_steps > 0)
+    if (p->clamp_target || d->byte_steps > 0 || (p->clamp_after_timer && d->timer_steps > 0))
         d->target_bps = c->rate_bps;
-    set_rate(c, (double)c->rate_bps * (1 - d->alpha / 2));
+    double left = 1 - d->alpha * p->decrease_factor;
+    set_rate(c, (double)c->rate_bps * (left > p->min_decrease ? left : p->min_decrease));
     d->timer_steps = d->byte_steps = 0;
     d->bytes = 0;
     d->timer_at_ps = now_ps + p->increase_timer_ps;
@@ -94,10 +101,11 @@ static void increase(struct cc *c, uint32_t timer_steps, uint32_t byte_steps)
     uint32_t most = timer_steps > byte_steps ? timer_steps : byte_steps, least = timer_steps + byte_steps - most;
     if (most >= f)
         d->target_bps += least > f ? p->rhai_bps : p->rai_bps;
-    if (d->target_bps > c->link_bps)
-        d->target_bps = c->link_bps;
+    int64_t full = most_bps(c);
+    if (d->target_bps > full)
+        d->target_bps = full;
     c->rate_bps = (c->rate_bps + d->target_bps + 1) / 2;
-    if (c->rate_bps >= c->link_bps && d->target_bps >= c->link_bps)
+    if (c->rate_bps >= full && d->target_bps >= full)
         d->timer_at_ps = SIM_NEVER_PS;
 }
 
@@ -106,9 +114,11 @@ static void dcqcn_init(struct cc *c, int64_t now_ps)
     const struct dcqcn_params *p = params_of(c);
     struct dcqcn *d = state_of(c);
     *d = (struct dcqcn){ .alpha = p->initial_alpha, .alpha_at_ps = now_ps, .timer_at_ps = SIM_NEVER_PS };
-    set_rate(c, (double)c->link_bps * p->initial_rate);
+    double start = (double)c->link_bps * p->initial_rate, most = (double)most_bps(c);
+    set_rate(c, start < most ? start : most);
     c->alpha = d->alpha;
-    d->target_bps = c->link_bps;
+    c->cnp_interval_ps = p->cnp_interval_ps;
+    d->target_bps = most_bps(c);
     c->cwnd_bytes = CC_NO_WINDOW;
     c->next_wake_ps = SIM_NEVER_PS;
 }
@@ -171,7 +181,68 @@ static void dcqcn_wake(struct cc *c, int64_t now_ps)
     set_wake(c);
 }
 
+static double dcqcn_alpha(const struct cc *c, int64_t now_ps)
+{
+    struct dcqcn d = *(const struct dcqcn *)(const void *)&c->state;
+    if (d.active)
+        settle_alpha(&d, params_of(c), now_ps);
+    return d.alpha;
+}
+
+/* --- presets --- */
+
+/* What HPCC's and ConWeave's ns-3 have in common. Their receivers echo each mark in an ACK, and senders act once in 4 us on it: a CNP
+ * each 4 us does the same. */
+static void set_ns3(struct dcqcn_params *p)
+{
+    p->alpha_timer_ps = SIM_PS_PER_US;
+    p->alpha_rule = 1;
+    p->decrease_interval_ps = 4 * SIM_PS_PER_US;
+    p->increase_timer_ps = 300 * SIM_PS_PER_US;
+    p->byte_counter_bytes = 0;
+    p->fast_recovery = 1;
+    p->clamp_target = 0;
+    p->cnp_interval_ps = 4 * SIM_PS_PER_US;
+}
+
+static void set_hpcc_ns3(void *params)
+{
+    struct dcqcn_params *p = params;
+    set_ns3(p);
+    p->rai_bps = 20000000;
+    p->rhai_bps = 200000000;
+}
+
+static void set_conweave(void *params)
+{
+    struct dcqcn_params *p = params;
+    set_ns3(p);
+    p->rai_bps = 40000000;
+    p->rhai_bps = 100000000;
+}
+
+static void set_connectx(void *params)
+{
+    struct dcqcn_params *p = params;
+    set_ns3(p);
+    p->g = 5. / 1024;
+    p->initial_alpha = 1023. / 1024;
+    p->min_decrease = .5;
+    p->byte_counter_bytes = 32767;
+    p->rai_bps = 5000000;
+    p->rhai_bps = 50000000;
+    p->min_rate_bps = 1000000;
+}
+
+static const struct cc_preset presets[] = {
+    { "paper", "Zhu et al., SIGCOMM'15, 40 Gb/s: the defaults", NULL },
+    { "hpcc-ns3", "HPCC's simulator (SIGCOMM'19) at 100 Gb/s; it marks at 400 to 1600 KB, 0.2, on departure", set_hpcc_ns3 },
+    { "conweave", "ConWeave's simulator (SIGCOMM'23) at 100 Gb/s; it marks at 100 to 400 KB, 0.2, on departure", set_conweave },
+    { "connectx", "firmware defaults of ConnectX-4 and later, as NVIDIA's \"DCQCN parameters\" and mlxconfig print them", set_connectx },
+    { NULL, NULL, NULL }
+};
+
 const struct cc_ops cc_dcqcn = {
-    .name = "dcqcn", .params = &dcqcn_params_table, .ecn = true,
-    .init = dcqcn_init, .cnp = dcqcn_cnp, .sent = dcqcn_sent, .wake = dcqcn_wake,
+    .name = "dcqcn", .params = &dcqcn_params_table, .presets = presets, .ecn = true,
+    .init = dcqcn_init, .cnp = dcqcn_cnp, .sent = dcqcn_sent, .wake = dcqcn_wake, .alpha = dcqcn_alpha,
 };

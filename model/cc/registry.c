@@ -9,6 +9,10 @@ const struct cc_ops *const cc_registry[] = {
     &cc_cubic,
     &cc_dctcp,
     &cc_dcqcn,
+    &cc_dctcp_roce,
+    &cc_timely,
+    &cc_swift,
+    &cc_hpcc,
     NULL
 };
 
@@ -28,7 +32,23 @@ void cc_start(struct cc *c, const struct cc_ops *ops, const void *params, int64_
     c->ssthresh_bytes = INT64_MAX;
     c->rate_bps = CC_NO_RATE;
     c->next_wake_ps = SIM_NEVER_PS;
+    c->ack_every = 0;
+    c->cnp_interval_ps = 0;
     memset(&c->state, 0, sizeof c->state);
     if (ops->init)
         ops->init(c, now_ps);
+}
+
+bool cc_preset_apply(const struct cc_ops *ops, const char *name, void *params)
+{
+    if (!ops->params)
+        return false;
+    param_defaults(ops->params, params);
+    for (const struct cc_preset *p = ops->presets; p && p->name; p++)
+        if (strcmp(p->name, name) == 0) {
+            if (p->set)
+                p->set(params);
+            return true;
+        }
+    return false;
 }

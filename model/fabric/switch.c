@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../sim/trace.h"
+#include "../wire/telemetry.h"
 #include "switch_internal.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -170,6 +171,19 @@ static void arrive(void *owner, struct port *port, struct pkt *p)
     port_kick(o->port);
 }
 
+/* In-band telemetry (HPCC, SIGCOMM'19, section 4.1): what the port has sent before this packet and what queue stays behind it. An
+ * acknowledgement, which has no payload, brings its data's words back unchanged. */
+static void tell(const struct fabric_switch *sw, const struct port *port, uint32_t queue_bytes, struct pkt *p)
+{
+    struct pkt_int *t = &p->telemetry;
+    if (!sw->params.telemetry || p->payload_len == 0 || t->nhops >= PKT_INT_HOPS)
+        return;
+    struct telemetry_hop h = { .rate_bps = port_rate_bps(port), .ts_ns = (uint64_t)sim_now(sw->sim) / SIM_PS_PER_NS, .queue_bytes = queue_bytes,
+        .tx_bytes = port->stats.tx_bytes + port->stats.tx_packets * (PKT_PREAMBLE_BYTES + PKT_IFG_BYTES) };
+    t->hop[t->nhops++] = telemetry_word(&h);
+    t->path_id ^= (uint16_t)((sw->node + 1) & 0xfff);
+}
+
 static struct pkt *pull(void *owner, struct port *port, uint8_t blocked)
 {
     struct fabric_switch *sw = owner;
@@ -194,6 +208,8 @@ static struct pkt *pull(void *owner, struct port *port, uint8_t blocked)
     if (UNLIKELY(sw->ecn_dequeue) && (sw->ecn >> prio & 1) && PKT_ECT(p) && p->ecn != 3
         && chance(o, mmu_red(q->bytes, sw->kmin, sw->kmax, sw->pmax_32)))
         mark(sw, port->index, q->bytes, p);
+    if (UNLIKELY(p->flags & PKT_F_INT))
+        tell(sw, port, q->bytes, p);
     release(sw, p);
     if (UNLIKELY(sim_tracing(sw->sim)))
         trace(sw, SIM_TRACE_QUEUE, port->index, q->bytes, prio, NULL);

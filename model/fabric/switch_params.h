@@ -38,6 +38,8 @@ enum switch_scheduler { SWITCH_STRICT, SWITCH_DWRR };
     X(ecn_kmax_bytes, BYTES, 400000, 0, 4e9, NULL, "egress queue above which every packet is marked", "ConWeave: 400 KB at 100 Gb/s; DCQCN'15: 200 KB at 40 Gb/s") \
     X(ecn_pmax, FRACTION, 0.2, 0, 1, NULL, "chance of a mark just below ecn-kmax", "ConWeave and HPCC: 0.2; DCQCN'15: 1 %") \
     X(ecn_at, ENUM, SWITCH_ECN_ENQUEUE, 0, 1, "enqueue|dequeue", "queue is looked at when the packet enters, or leaves", "RFC 3168 marks on arrival; HPCC's simulator on departure") \
+    X(telemetry, BOOL, 1, 0, 1, NULL, "write into packets that make room for telemetry (INT) what it tells of the port they leave by", \
+      "HPCC (SIGCOMM'19) section 4.1; costs nothing to other packets") \
     X(non_ect, ENUM, SWITCH_NON_ECT_TAIL, 0, 1, "tail-drop|wred-drop", \
       "what a marking, lossy queue does to packets that are not ECN-capable", "RFC 3168 section 7: drop where one would mark; many switches only tail-drop") \
     X(non_ect_limit_bytes, BYTES, 0, 0, 4e9, NULL, "tail-drop: queue limit for packets that are not ECN-capable; 0: the queue's own", "choice of the scenario") \

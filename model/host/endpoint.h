@@ -45,7 +45,8 @@ struct endpoint {
     uint32_t         id;         /* names it in keys, traces and streams: stable for a scenario */
     uint8_t          prio;       /* NIC and fabric priority of what it sends */
     uint8_t          in_ring;
-    uint8_t          urgent_prio;/* priority of its pure control packets (ACK, CNP) if the NIC separates them */
+    uint8_t          urgent_prio;/* priority of its acknowledgements if the NIC separates control */
+    uint8_t          cnp_prio;   /* and of its CNPs: 0 as urgent_prio, else one more than the priority */
     uint8_t          offloaded;  /* host_set_offloaded */
     uint8_t          ring_prio;  /* the ring it is in */
     uint16_t         core;       /* host_set_core */

@@ -17,6 +17,11 @@ static bool is_control(const struct pkt *p)
     return p->kind == PKT_TCP && p->payload_len == 0 && !(p->tcp.flags & (TCP_SYN | TCP_FIN | TCP_RST));
 }
 
+static uint8_t control_prio(const struct endpoint *ep, const struct pkt *p)
+{
+    return p->kind == PKT_ROCE && p->roce.opcode == ROCE_OP_CNP && ep->cnp_prio ? ep->cnp_prio - 1 : ep->urgent_prio;
+}
+
 static int64_t wire_ps(struct host *h, uint32_t frame_len)
 {
     unsigned slot = (frame_len ^ frame_len >> 3) & 7u;
@@ -151,7 +156,7 @@ static void take_control(struct host *h, struct endpoint *ep)
             break;
         }
         p->ip_id = h->ip_id++;
-        p->prio = ep->urgent_prio;
+        p->prio = control_prio(ep, p);
         h->stats.tx_packets++;
         if (h->direct)
             fifo_add(h, p, now);
@@ -187,7 +192,7 @@ static int64_t horizon(const struct host *h)
 
 void host_tx_review(struct host *h, struct endpoint *ep, uint32_t core)
 {
-    if (h->par.separate_control && ep->ops->tx_control && ep->urgent_prio != ep->prio)
+    if (h->par.separate_control && ep->ops->tx_control && (ep->urgent_prio != ep->prio || ep->cnp_prio))
         take_control(h, ep);
     review(h, ep, core, horizon(h), false);
 }
@@ -255,7 +260,7 @@ static struct pkt *ask_ring(struct host *h, unsigned prio)
             continue;
         }
         p->ip_id = h->ip_id++;
-        p->prio = h->par.separate_control && is_control(p) ? ep->urgent_prio : ep->prio;
+        p->prio = h->par.separate_control && is_control(p) ? control_prio(ep, p) : ep->prio;
         h->stats.tx_packets++;
         ep->credit_bytes -= p->payload_len ? p->payload_len : 1;
         if (h->direct)

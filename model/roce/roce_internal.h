@@ -80,6 +80,7 @@ struct roce_resp {
     uint64_t ack_number;
     uint32_t ack_msn;
     uint8_t  ack_pending, ack_syndrome;
+    bool     ack_marked;                 /* of what came since the last ACK some were marked; where ACKs echo marks */
     uint8_t  nak_sent;                   /* silent until the expected packet comes */
     uint8_t  op;                         /* enum roce_resp_op */
     bool     fatal;                      /* the pending NAK is this QP's last word */
@@ -87,8 +88,15 @@ struct roce_resp {
     struct roce_response *queue;
     struct roce_atomic_result *results;
     uint32_t queue_head, queue_tail, results_tail;
+    struct pkt_int telemetry;            /* of the latest request that brought any, for the next ACK */
 };
 enum roce_resp_op { ROCE_RESP_IDLE, ROCE_RESP_SEND, ROCE_RESP_WRITE };
+
+/** When packets left, for round-trip samples. */
+struct roce_stamp { uint64_t number; int64_t at_ps /* -1: not to be sampled */; };
+struct roce_stamps { struct roce_stamp *at; uint32_t mask; };
+/** What the acknowledgement that is being taken in tells congestion control. */
+struct roce_heard { int64_t rtt_ps; const struct pkt *pkt; };
 
 struct roce_qp {
     struct rnic_qp base;                 /* first */
@@ -104,13 +112,17 @@ struct roce_qp {
     uint32_t psn0;
     uint16_t sport;
     uint32_t qkey;                       /* UD */
-    uint8_t  dscp, control_dscp, ttl, ecn;
+    uint8_t  dscp, control_dscp, cnp_dscp, ttl, ecn;
     uint8_t  service;                    /* enum roce_service */
     uint8_t  opcode_base;                /* of the service's SEND and WRITE opcodes */
     uint8_t  retry_cnt, rnr_retry;
     bool     connected, cnp_pending, resp_turn;
+    bool     cnp_owed;                   /* a marked packet came within the interval after a CNP */
+    bool     telemetry;                  /* packets carry telemetry */
     struct roce_req  req;
     struct roce_resp resp;
+    struct roce_stamps stamps;           /* where control wants samples */
+    struct roce_heard heard;             /* pkt NULL but while an ACK is taken in */
     struct cc cc;
 };
 
@@ -132,6 +144,22 @@ void roce_trace(struct roce_qp *q, int64_t now_ps, enum sim_trace_point point, u
 
 /** Draw by how much the next wait for the local ACK timeout is longer than it must be. */
 void roce_draw_timeout(struct roce_qp *q);
+/* roce_cc.c */
+void roce_cc_start(struct roce_qp *q, int64_t base_rtt_ps);
+/** A data packet leaves: charge its time on the wire to the rate. */
+void roce_cc_charge(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+/** A CNP has come. */
+void roce_cc_cnp(struct roce_qp *q, int64_t now_ps);
+/** A packet marked CE has come. */
+void roce_cc_marked(struct roce_qp *q, int64_t now_ps);
+int64_t roce_cc_next_wake_ps(const struct roce_qp *q);
+void roce_cc_wake(struct roce_qp *q, int64_t now_ps);
+/** The request packet p with this number leaves: its time is noted. */
+void roce_cc_sent(struct roce_qp *q, int64_t now_ps, uint64_t number, const struct pkt *p);
+/** An ACK or NAK of this number has come; what it tells goes into q->heard until it is taken in. */
+void roce_cc_heard(struct roce_qp *q, int64_t now_ps, uint64_t number, const struct pkt *p);
+/** Tell control of progress, a's transport part being filled. */
+void roce_cc_ack(struct roce_qp *q, struct cc_ack *a);
 
 /* roce_req.c */
 /** SIM_NEVER_PS: nothing may go; else the earliest time by the requester's own rules (0: at once). */

@@ -16,6 +16,8 @@ extern "C" {
 enum roce_service { ROCE_SERVICE_RC, ROCE_SERVICE_UC, ROCE_SERVICE_UD };
 enum roce_retry_kind { ROCE_GO_BACK_N, ROCE_GO_BACK_0 };
 enum roce_nak_rule { ROCE_NAK_ONCE, ROCE_NAK_REWIND };
+#define ROCE_CNP_RULES "window|spacing|owed"
+enum roce_cnp_rule { ROCE_CNP_WINDOW, ROCE_CNP_SPACING, ROCE_CNP_OWED };
 enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
 
 #define ROCE_PARAMS(X) \
@@ -53,11 +55,21 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
       "acknowledgements tell how many receives are posted, and the peer's SENDs beyond them go a packet at a time", \
       "IBTA vol. 1 9.7.7.2 end-to-end flow control; off in rxe and over RoCE in general") \
     X(cnp, BOOL, 1, 0, 1, NULL, "packets marked CE are answered with CNPs", "RoCEv2 annex A17.9.3; rxe sends none") \
-    X(cnp_interval_ps, TIME, 50000000, 0, INT64_C(1000000000000), NULL, "least time between two CNPs of one QP", "DCQCN paper (SIGCOMM'15): N = 50 us") \
+    X(cnp_rule, ENUM, 0, 0, 2, ROCE_CNP_RULES, \
+      "window: the first marked packet in each interval of the QP's own clock brings a CNP; spacing: none within the interval after a CNP, and marks meanwhile are forgotten; owed: as spacing, but marks meanwhile bring a CNP at the interval's end", \
+      "window: what the fluid models of DCQCN's authors say (SIGCOMM'15 section 5, CoNEXT'16); spacing: cards' min_time_between_cnps; owed: DCQCN paper section 3, figure 6") \
+    X(cnp_interval_ps, TIME, 50000000, 0, INT64_C(1000000000000), NULL, "interval of cnp-rule, for each QP apart", "DCQCN paper (SIGCOMM'15): N = 50 us; min_time_between_cnps: 4 us") \
     X(control_prio, COUNT, 8, 0, 8, NULL, \
       "NIC priority of ACKs, NAKs and CNPs where the host has separate-control; 8: as the data", "guess: one class; vendors often give CNPs priority 6") \
     X(control_dscp, COUNT, 64, 0, 64, NULL, "DSCP of ACKs, NAKs and CNPs; 64: as the data", "guess: one class; a ConnectX-4 Lx sends CNPs with 48") \
-    X(pace_burst_packets, COUNT, 1, 0, 64, NULL, "packets by which a paced QP may catch up after the port was busy", "guess; keeps two paced QPs at their rates on one port")
+    X(cnp_prio, COUNT, 8, 0, 8, NULL, "NIC priority of CNPs where the host has separate-control; 8: as control-prio", "8: one class; cards' cnp_802p_prio: 6") \
+    X(cnp_dscp, COUNT, 64, 0, 64, NULL, "DSCP of CNPs; 64: as control-dscp", "64: one class; cards' cnp_dscp: 48") \
+    X(rate_limit_bps, RATE, 0, 0, INT64_C(10000000000000), NULL, "a QP sends data no faster than this, whatever congestion control says; 0: no limit", \
+      "ibv_modify_qp_rate_limit's rate_limit, 0 by default") \
+    X(window_bdp, NUMBER, 0, 0, 1000, NULL, "bytes in flight at most, in bandwidth-delay products of the unloaded path, headers counted; 0: no limit", \
+      "0: IBTA; 1: the BDP cap of IRN (SIGCOMM'18) and the static window of HPCC (SIGCOMM'19)") \
+    X(pace_burst_packets, COUNT, 1, 0, 64, NULL, "packets by which a paced QP may catch up after the port was busy: over any time it sends no more than its rate and this many and one", \
+      "guess; keeps two paced QPs at their rates on one port; ibv_modify_qp_rate_limit's max_burst_sz in packets")
 
 struct roce_params { PARAM_FIELDS(ROCE_PARAMS) };
 extern const struct param_table roce_params_table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A RoCE QP as an endpoint: life, dispatch of what arrives, arbitration of what leaves, pacing, the notification point's CNPs. */
+/* A RoCE QP as an endpoint: life, dispatch of what arrives, arbitration of what leaves. */
 #include "roce_internal.h"
 #include "../sim/rng.h"
 
@@ -8,7 +8,6 @@
 #define ACK_TIMEOUT_UNIT_PS INT64_C(4096000) /* 4.096 us (IBTA vol. 1 9.7.6.1.3) */
 #define PKEY_DEFAULT 0xffff
 #define PROTO_UDP 17
-#define ECT0 2
 #define CE 3
 
 static struct roce_qp *of_endpoint(struct endpoint *ep) { return (struct roce_qp *)(void *)ep; }
@@ -38,55 +37,8 @@ void roce_start_packet(struct roce_qp *q, struct pkt *p, uint8_t opcode, uint32_
     p->roce.pkey = PKEY_DEFAULT;
     p->roce.dqpn = q->dqpn;
     p->roce.psn = psn;
-}
-
-/* --- congestion control --- */
-
-/* The rate has become another: what is left of the wait for the next packet shrinks or grows with it. */
-static void rate_changed(struct roce_qp *q, int64_t now_ps, int64_t before_bps)
-{
-    if (q->cc.rate_bps == before_bps)
-        return;
-    if (q->pace_ps > now_ps)
-        q->pace_ps = now_ps + (int64_t)((__int128)(q->pace_ps - now_ps) * before_bps / q->cc.rate_bps);
-    roce_trace(q, now_ps, SIM_TRACE_RATE, (uint64_t)q->cc.rate_bps, (uint64_t)(q->cc.alpha * 1e6));
-}
-
-/* A data packet leaves: charge its time on the wire to the rate. */
-static void charge(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
-{
-    uint32_t wire_bytes = (uint32_t)p->frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES;
-    struct cc *c = &q->cc;
-    if (c->ops->sent) {
-        int64_t before = c->rate_bps;
-        c->ops->sent(c, now_ps, wire_bytes);
-        rate_changed(q, now_ps, before);
-    }
-    if (c->rate_bps >= c->link_bps)
-        return;
-    int64_t gap = (int64_t)(wire_bytes * UINT64_C(8) * (uint64_t)SIM_PS_PER_S / (uint64_t)c->rate_bps);
-    int64_t earliest = now_ps - gap * q->params->pace_burst_packets;
-    q->pace_ps = (q->pace_ps > earliest ? q->pace_ps : earliest) + gap;
-}
-
-static void take_cnp(struct roce_qp *q, int64_t now_ps)
-{
-    int64_t before = q->cc.rate_bps;
-    q->base.count.rp_cnp_handled++;
-    if (!q->cc.ops->cnp)
-        return;
-    q->cc.ops->cnp(&q->cc, now_ps);
-    rate_changed(q, now_ps, before);
-}
-
-/* Notification point (DCQCN paper, section 3): a CNP at once for a marked packet unless one went within the interval. */
-static void marked(struct roce_qp *q, int64_t now_ps)
-{
-    q->base.count.np_ecn_marked_roce_packets++;
-    if (!q->params->cnp || now_ps < q->cnp_next_ps)
-        return;
-    q->cnp_next_ps = now_ps + q->params->cnp_interval_ps;
-    q->cnp_pending = true;
+    if (q->telemetry) /* all of them: with two ports they could take two ways and overtake each other */
+        pkt_add_telemetry(p);
 }
 
 /* --- the endpoint --- */
@@ -101,19 +53,19 @@ static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
     if (q->base.state == RNIC_QP_ERROR)
         return;
     if (op == ROCE_CNP) {
-        take_cnp(q, now_ps);
+        roce_cc_cnp(q, now_ps);
         return;
     }
     if (q->service != ROCE_SERVICE_RC) {
         if (p->ecn == CE && q->service == ROCE_SERVICE_UC && p->payload_len > 0)
-            marked(q, now_ps);
+            roce_cc_marked(q, now_ps);
         roce_unreliable_rx(q, p);
         return;
     }
     if (op > ROCE_SEND_ONLY_INV || wire_roce_op[op].name == NULL)
         return; /* not of a reliable connection */
     if (p->ecn == CE && p->payload_len > 0)
-        marked(q, now_ps);
+        roce_cc_marked(q, now_ps);
     if (flags & ROCE_OP_REQUEST)
         roce_resp_rx(q, now_ps, p);
     else if (op == ROCE_ACK)
@@ -140,12 +92,13 @@ static bool roce_tx_control(struct endpoint *ep, int64_t now_ps, struct pkt *p)
         q->base.count.np_cnp_sent++;
         roce_start_packet(q, p, ROCE_CNP, 0);
         p->roce.becn = 1;
+        p->dscp = q->cnp_dscp;
     } else if (roce_resp_ack_ready(q)) {
         roce_resp_ack_tx(q, p);
+        p->dscp = q->control_dscp;
     } else {
         return false;
     }
-    p->dscp = q->control_dscp;
     return finish_packet(q, p);
 }
 
@@ -170,7 +123,7 @@ static bool roce_tx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
         return roce_tx_control(ep, now_ps, p);
     }
     (void)finish_packet(q, p);
-    charge(q, now_ps, p);
+    roce_cc_charge(q, now_ps, p);
     return true;
 }
 
@@ -204,18 +157,14 @@ static int64_t roce_next_wake_ps(const struct endpoint *ep)
 {
     const struct roce_qp *q = of_endpoint_const(ep);
     int64_t at = ack_deadline_ps(q);
-    return at < q->cc.next_wake_ps ? at : q->cc.next_wake_ps;
+    int64_t control = roce_cc_next_wake_ps(q);
+    return at < control ? at : control;
 }
 
 static void roce_wake(struct endpoint *ep, int64_t now_ps)
 {
     struct roce_qp *q = of_endpoint(ep);
-    if (q->cc.next_wake_ps <= now_ps) {
-        int64_t before = q->cc.rate_bps;
-        q->cc.next_wake_ps = SIM_NEVER_PS;
-        q->cc.ops->wake(&q->cc, now_ps);
-        rate_changed(q, now_ps, before);
-    }
+    roce_cc_wake(q, now_ps);
     if (ack_deadline_ps(q) <= now_ps)
         roce_req_timeout(q, now_ps);
 }
@@ -236,7 +185,7 @@ static void roce_error(struct rnic_qp *qp)
     r->reads_out = 0;
     r->span_valid = false;
     q->cc.next_wake_ps = SIM_NEVER_PS;
-    q->cnp_pending = false;
+    q->cnp_pending = q->cnp_owed = false;
     if (!q->resp.fatal) { /* else what was asked for before the fault is answered, then the NAK is the last word */
         q->resp.ack_pending = 0;
         q->resp.queue_head = q->resp.queue_tail;
@@ -251,6 +200,7 @@ static void roce_destroy(struct rnic_qp *qp)
     rnic_qp_fini(qp);
     free(q->resp.queue);
     free(q->resp.results);
+    free(q->stamps.at);
     free(q);
 }
 
@@ -288,31 +238,6 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
     return &q->base;
 }
 
-static void start_cc(struct roce_qp *q, int64_t base_rtt_ps)
-{
-    struct cc *c = &q->cc;
-    uint64_t bdp = (uint64_t)((unsigned __int128)(uint64_t)base_rtt_ps * (uint64_t)c->link_bps / 8 / (uint64_t)SIM_PS_PER_S);
-    uint64_t initial = q->req.limit < ROCE_OUTSTANDING_MAX ? q->req.limit << q->mtu_shift : bdp;
-    if (initial < 10 * (uint64_t)q->mtu)
-        initial = 10 * (uint64_t)q->mtu; /* RFC 6928's ten segments where the path is not known */
-    c->mss_bytes = q->mtu;
-    c->initial_window_bytes = initial < UINT32_MAX ? (uint32_t)initial : UINT32_MAX;
-    c->base_rtt_ps = base_rtt_ps;
-    cc_start(c, c->ops, c->params, rnic_qp_now(&q->base, 0));
-    if (c->ops->ecn)
-        q->ecn = ECT0;
-}
-
-static uint64_t window_limit(const struct roce_qp *q)
-{
-    uint64_t limit = ROCE_OUTSTANDING_MAX, bytes = (uint64_t)q->params->window_bytes, packets = (uint64_t)q->params->window_packets;
-    if (packets && packets < limit)
-        limit = packets;
-    if (bytes && bytes >> q->mtu_shift < limit)
-        limit = bytes >> q->mtu_shift ? bytes >> q->mtu_shift : 1;
-    return limit;
-}
-
 static void set_limits(struct roce_qp *q, const struct roce_peer *peer)
 {
     const struct roce_params *own = q->params;
@@ -336,10 +261,12 @@ static void set_path(struct roce_qp *q, const struct roce_peer *peer, uint32_t m
     q->dscp = peer->dscp;
     q->ecn = peer->ecn;
     q->control_dscp = q->params->control_dscp < 64 ? (uint8_t)q->params->control_dscp : peer->dscp;
+    q->cnp_dscp = q->params->cnp_dscp < 64 ? (uint8_t)q->params->cnp_dscp : q->control_dscp;
     q->ttl = peer->ttl ? peer->ttl : 64;
     uint64_t mixed = ((uint64_t)q->base.ep.id << 32 | q->base.qpn) * UINT64_C(0x9e3779b97f4a7c15);
     q->sport = (uint16_t)(0xc000 | mixed >> 50);
-    q->flow_hash = pkt_flow_hash(q->src, q->dst, PROTO_UDP, q->sport, WIRE_ROCE_PORT);
+    q->telemetry = q->cc.ops->telemetry && q->service == ROCE_SERVICE_RC;
+    q->flow_hash = pkt_flow_hash(q->src, q->dst, PROTO_UDP, q->sport, q->telemetry ? WIRE_ROCE_INT_PORT : WIRE_ROCE_PORT);
 }
 
 static int attach(struct roce_qp *q)
@@ -369,12 +296,12 @@ int roce_qp_ready_to_receive(struct rnic_qp *qp, const struct roce_peer *peer)
     set_path(q, peer, mtu);
     set_limits(q, peer);
     q->resp.psn0 = peer->remote_psn & ROCE_PSN_MASK;
-    q->req.limit = window_limit(q);
     q->req.ord = peer->ird && peer->ird < (uint32_t)q->params->ord ? peer->ird : (uint32_t)q->params->ord;
     q->req.timed_ps = -1;
-    start_cc(q, peer->base_rtt_ps);
+    roce_cc_start(q, peer->base_rtt_ps);
     qp->ep.prio = peer->prio;
     qp->ep.urgent_prio = q->params->control_prio < PORT_PRIOS ? (uint8_t)q->params->control_prio : peer->prio;
+    qp->ep.cnp_prio = q->params->cnp_prio < PORT_PRIOS ? (uint8_t)(q->params->cnp_prio + 1) : 0;
     int bad = rnic_qp_modify(qp, RNIC_QP_RTR);
     if (!bad)
         bad = attach(q);

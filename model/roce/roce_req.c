@@ -106,6 +106,7 @@ static bool ask_for_ack(struct roce_qp *q, const struct rnic_wqe *w, uint64_t ne
     if (next == end_of(w))
         ask |= par->ack_request == ROCE_ACK_REQ_MESSAGE || r->wqe_nxt + 1 == q->base.sq_visible;
     ask |= par->ack_request_packets > 0 && r->since_ack_req + 1 >= (uint64_t)par->ack_request_packets;
+    ask |= q->cc.ack_every > 0 && r->since_ack_req + 1 >= q->cc.ack_every;
     ask |= r->credits_known && limited(q, w);
     r->since_ack_req = ask ? 0 : r->since_ack_req + 1;
     if (ask)
@@ -166,10 +167,8 @@ static void count_sent(struct roce_qp *q, int64_t now_ps, struct pkt *p, uint64_
         q->base.count.retransmitted_packets++;
         q->base.count.retransmitted_bytes += p->payload_len;
         roce_trace(q, now_ps, SIM_TRACE_RETRANSMIT, p->roce.psn, p->payload_len);
-    } else if (p->roce.ack_req && r->timed_ps < 0 && p->payload_len > 0) {
-        r->timed = next - 1;
-        r->timed_ps = now_ps;
     }
+    roce_cc_sent(q, now_ps, next - 1, p);
     if (r->max == r->una)
         r->progress_ps = now_ps;
 }
@@ -280,19 +279,14 @@ static void tell_cc(struct roce_qp *q, int64_t now_ps, uint64_t packets)
     if (!q->cc.ops->ack && !r->in_recovery)
         return;
     struct cc_ack a = { .now_ps = now_ps, .acked_bytes = packets << q->mtu_shift, .in_flight_bytes = (r->max - r->una) << q->mtu_shift,
-        .rtt_ps = -1, .snd_nxt = r->max << q->mtu_shift, .snd_una = r->una << q->mtu_shift, .in_recovery = r->in_recovery,
+        .snd_nxt = r->max << q->mtu_shift, .snd_una = r->una << q->mtu_shift, .in_recovery = r->in_recovery,
         .cwnd_limited = r->nxt - r->una + packets >= window(q) };
-    if (r->timed_ps >= 0 && r->una > r->timed) {
-        a.rtt_ps = now_ps - r->timed_ps;
-        r->timed_ps = -1;
-    }
     if (r->in_recovery && r->una >= r->recover) {
         r->in_recovery = false;
         if (q->cc.ops->recovered)
             q->cc.ops->recovered(&q->cc, now_ps);
     }
-    if (q->cc.ops->ack)
-        q->cc.ops->ack(&q->cc, &a);
+    roce_cc_ack(q, &a);
 }
 
 static void note_progress(struct roce_qp *q, int64_t now_ps)
@@ -419,7 +413,9 @@ void roce_req_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
     take_credits(r, &p->roce);
     if (!alive(q) || n - r->una >= r->max - r->una)
         return; /* of something acknowledged already, or never sent */
+    roce_cc_heard(q, now_ps, n, p);
     bool reached = advance(q, now_ps, positive ? n + 1 : n);
+    q->heard.pkt = NULL;
     if (!alive(q))
         return;
     if (syndrome > ROCE_NAK_SEQUENCE) {

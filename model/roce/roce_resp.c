@@ -64,6 +64,12 @@ void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p)
     roce_start_packet(q, p, ROCE_ACK, roce_psn(r->psn0, r->ack_number));
     p->roce.syndrome = (uint8_t)(r->ack_syndrome == ROCE_AETH_ACK ? ack_syndrome(q) : r->ack_syndrome);
     p->roce.msn = r->ack_msn & ROCE_PSN_MASK;
+    p->roce.becn = r->ack_marked;
+    r->ack_marked = false;
+    if (q->telemetry) {
+        p->telemetry = r->telemetry;
+        r->telemetry = (struct pkt_int){ 0 };
+    }
     r->ack_pending = 0;
     if (r->ack_syndrome < ROCE_AETH_RNR)
         q->base.count.acks_sent++;
@@ -327,6 +333,8 @@ void roce_resp_rx(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
     (void)now_ps;
     if (q->base.state != RNIC_QP_RTS && q->base.state != RNIC_QP_RTR && q->base.state != RNIC_QP_SQD)
         return;
+    if (p->flags & PKT_F_INT && p->payload_len > 0)
+        r->telemetry = p->telemetry;
     uint64_t n = roce_number(r->expected, r->psn0, p->roce.psn);
     int64_t ahead = roce_ahead(n, r->expected);
     if (ahead > 0) {

@@ -69,6 +69,10 @@ uint32_t wire_crc32(uint32_t crc, const void *bytes, size_t len);
  *  least significant byte first. */
 uint32_t wire_icrc(const uint8_t *ip, size_t len);
 
+/** The same of a packet with telemetry, which switches change on the way: its 42 bytes after the UDP header are left out, as a sink
+ *  would strip them; all else is as it is on the wire. */
+uint32_t wire_icrc_telemetry(const uint8_t *ip, size_t len);
+
 /** One RoCE opcode, from the table in roce_opcode.h. */
 struct wire_roce_op {
     const char *name;        /* "RC SEND_FIRST" */
@@ -92,6 +96,9 @@ enum { /* the names of opcodes */
 };
 
 #define WIRE_ROCE_PORT 4791
+/** UDP destination of RoCE packets that carry telemetry before the BTH. No number is assigned to it: this one is of the range for
+ *  private use (RFC 6335). */
+#define WIRE_ROCE_INT_PORT 54791
 
 /** a - b of 24-bit serial numbers, in [-2^23, 2^23). */
 static inline int32_t wire_psn_diff(uint32_t a, uint32_t b)

@@ -122,14 +122,25 @@ static void get_roce_headers(struct pkt_roce *r, const uint8_t *b)
         r->imm_or_rkey = wire_get32(b);
 }
 
+static void get_telemetry(struct pkt *p, const uint8_t *b)
+{
+    uint16_t head = wire_get16(b);
+    pkt_add_telemetry(p);
+    p->telemetry.nhops = (uint8_t)(head >> 12);
+    p->telemetry.path_id = head & 0xfff;
+    for (unsigned i = 0; i < PKT_INT_HOPS; i++)
+        p->telemetry.hop[i] = wire_get64(b + 2 + 8 * i);
+}
+
 static enum wire_status decode_roce(struct decoder *d)
 {
     struct pkt *p = d->p;
-    const uint8_t *bth = d->l4 + FRAME_UDP_BYTES;
-    if (d->l4_len < FRAME_UDP_BYTES + ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
+    size_t telemetry = p->dport == WIRE_ROCE_INT_PORT ? PKT_INT_BYTES : 0;
+    const uint8_t *bth = d->l4 + FRAME_UDP_BYTES + telemetry;
+    if (d->l4_len < FRAME_UDP_BYTES + telemetry + ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
         return WIRE_BAD_UDP_LENGTH;
-    size_t len = d->l4_len - FRAME_UDP_BYTES - ROCE_ICRC_BYTES; /* BTH to pad */
-    if (wire_icrc(d->ip, d->head_len + FRAME_UDP_BYTES + len) != wire_get32le(bth + len))
+    size_t len = d->l4_len - FRAME_UDP_BYTES - telemetry - ROCE_ICRC_BYTES, covered = d->head_len + FRAME_UDP_BYTES + telemetry + len; /* len: BTH to pad */
+    if ((telemetry ? wire_icrc_telemetry(d->ip, covered) : wire_icrc(d->ip, covered)) != wire_get32le(bth + len))
         note(d, WIRE_BAD_ICRC);
     const struct wire_roce_op *op = &wire_roce_op[bth[0]];
     if (!op->name) {
@@ -141,6 +152,8 @@ static enum wire_status decode_roce(struct decoder *d)
         return d->fault;
     }
     p->kind = PKT_ROCE;
+    if (telemetry)
+        get_telemetry(p, d->l4 + FRAME_UDP_BYTES);
     get_roce_headers(&p->roce, bth);
     size_t body = len - op->header_bytes;
     if (!(op->flags & ROCE_OP_PAYLOAD) && body)
@@ -167,7 +180,7 @@ static enum wire_status decode_udp(struct decoder *d)
         d->l3->udp_checksum = sum;
     if (sum && frame_l4_checksum(d->ip, p->flags & PKT_F_IPV6, FRAME_PROTO_UDP, d->l4, d->l4_len))
         note(d, WIRE_BAD_UDP_CHECKSUM);
-    if (p->dport != WIRE_ROCE_PORT) {
+    if (p->dport != WIRE_ROCE_PORT && p->dport != WIRE_ROCE_INT_PORT) {
         note(d, WIRE_UNKNOWN_PROTOCOL);
         return d->fault;
     }

@@ -180,9 +180,21 @@ static size_t put_roce_headers(const struct pkt_roce *r, uint8_t *b)
     return (size_t)(b - begin);
 }
 
+static size_t put_telemetry(const struct pkt_int *t, uint8_t *b)
+{
+    wire_put16(b, (uint32_t)t->nhops << 12 | (t->path_id & 0xfffu));
+    for (unsigned i = 0; i < PKT_INT_HOPS; i++)
+        wire_put64(b + 2 + 8 * i, t->hop[i]);
+    return PKT_INT_BYTES;
+}
+
 static void put_roce(const struct pkt *p, const struct wire_l3 *l3, const uint8_t *ip, size_t ip_len, size_t l4_len, uint8_t *b)
 {
-    size_t n = FRAME_UDP_BYTES + put_roce_headers(&p->roce, b + FRAME_UDP_BYTES);
+    bool telemetry = p->flags & PKT_F_INT;
+    size_t n = FRAME_UDP_BYTES;
+    if (telemetry)
+        n += put_telemetry(&p->telemetry, b + n);
+    n += put_roce_headers(&p->roce, b + n);
     pkt_payload_read(p, 0, p->payload_len, b + n);
     n += p->payload_len;
     for (unsigned i = 0; i < (-p->payload_len & 3u); i++)
@@ -191,7 +203,7 @@ static void put_roce(const struct pkt *p, const struct wire_l3 *l3, const uint8_
     wire_put16(b + 2, p->dport);
     wire_put16(b + 4, (uint32_t)l4_len);
     wire_put16(b + 6, 0);
-    wire_put32le(b + n, wire_icrc(ip, ip_len + n));
+    wire_put32le(b + n, telemetry ? wire_icrc_telemetry(ip, ip_len + n) : wire_icrc(ip, ip_len + n));
     if (l3 && l3->udp_checksum) {
         uint16_t sum = frame_l4_checksum(ip, p->flags & PKT_F_IPV6, FRAME_PROTO_UDP, b, l4_len);
         wire_put16(b + 6, sum ? sum : 0xffff);
@@ -231,7 +243,7 @@ static size_t put_ip_packet(const struct pkt *p, const struct wire_l3 *l3, uint8
         l4_len += FRAME_TCP_BYTES + opt_len;
     } else if (p->kind == PKT_ROCE) {
         proto = FRAME_PROTO_UDP;
-        l4_len += FRAME_UDP_BYTES + wire_roce_op[p->roce.opcode].header_bytes + (-p->payload_len & 3u) + ROCE_ICRC_BYTES;
+        l4_len += FRAME_UDP_BYTES + (p->flags & PKT_F_INT ? PKT_INT_BYTES : 0) + wire_roce_op[p->roce.opcode].header_bytes + (-p->payload_len & 3u) + ROCE_ICRC_BYTES;
         if (!wire_roce_op[p->roce.opcode].name)
             return 0;
     }

@@ -88,15 +88,17 @@ uint32_t wire_crc32c(uint32_t crc, const void *bytes, size_t len)
     return wire_crc32c_portable(crc, bytes, len);
 }
 
-uint32_t wire_icrc(const uint8_t *ip, size_t len)
+/* `skip` bytes after the UDP header are not covered. */
+static uint32_t icrc(const uint8_t *ip, size_t len, size_t skip)
 {
     /* Routers and rewriters change these fields; the ICRC sees ones in their place. */
     uint8_t head[8 + 60 + 8 + 12];
     bool v6 = ip[0] >> 4 == 6;
     size_t ip_len = v6 ? 40 : (size_t)(ip[0] & 15) * 4, n = ip_len + 8 + 12;
-    assert(len >= n);
+    assert(len >= n + skip);
     memset(head, 0xff, 8);
-    memcpy(head + 8, ip, n);
+    memcpy(head + 8, ip, n - 12);
+    memcpy(head + 8 + n - 12, ip + n - 12 + skip, 12);
     uint8_t *h = head + 8;
     if (v6) {
         h[0] |= 0x0f;
@@ -107,5 +109,8 @@ uint32_t wire_icrc(const uint8_t *ip, size_t len)
     }
     h[ip_len + 6] = h[ip_len + 7] = 0xff; /* UDP checksum */
     h[ip_len + 8 + 4] = 0xff;             /* FECN, BECN and reserved bits */
-    return wire_crc32(wire_crc32(0, head, 8 + n), ip + n, len - n);
+    return wire_crc32(wire_crc32(0, head, 8 + n), ip + n + skip, len - n - skip);
 }
+
+uint32_t wire_icrc(const uint8_t *ip, size_t len) { return icrc(ip, len, 0); }
+uint32_t wire_icrc_telemetry(const uint8_t *ip, size_t len) { return icrc(ip, len, PKT_INT_BYTES); }

@@ -33,7 +33,7 @@ uint32_t pkt_overhead_bytes(const struct pkt *p)
     uint32_t ip = p->flags & PKT_F_IPV6 ? IPV6_BYTES : IPV4_BYTES;
     switch (p->kind) {
     case PKT_ROCE:
-        return ip + UDP_BYTES + wire_roce_op[p->roce.opcode].header_bytes + (-p->payload_len & 3) + ROCE_ICRC_BYTES;
+        return ip + UDP_BYTES + (p->flags & PKT_F_INT ? PKT_INT_BYTES : 0) + wire_roce_op[p->roce.opcode].header_bytes + (-p->payload_len & 3) + ROCE_ICRC_BYTES;
     case PKT_TCP:
         return ip + TCP_BYTES + (p->tcp.opt_len ? p->tcp.opt_len : pkt_tcp_opt_bytes(&p->tcp));
     case PKT_PFC:
@@ -57,7 +57,15 @@ void pkt_set_len(struct pkt *p)
 /* Room for `slots` more chunks holding len bytes? */
 static bool has_room(const struct pkt *p, uint32_t len, uint32_t slots)
 {
-    return p->nchunks + slots <= PKT_CHUNK_MAX && len <= (uint32_t)(UINT16_MAX - p->payload_len);
+    return p->nchunks + slots <= (p->flags & PKT_F_INT ? sizeof p->room / sizeof p->room[0] : PKT_CHUNK_MAX) && len <= (uint32_t)(UINT16_MAX - p->payload_len);
+}
+
+void pkt_add_telemetry(struct pkt *p)
+{
+    assert(p->kind == PKT_ROCE && p->nchunks == 0);
+    p->flags |= PKT_F_INT;
+    p->dport = WIRE_ROCE_INT_PORT;
+    p->telemetry = (struct pkt_int){ 0 };
 }
 
 static struct pkt_chunk *add_chunk(struct pkt *p, enum pkt_chunk_kind kind, uint32_t len)
@@ -274,7 +282,7 @@ static bool equal_tcp(const struct pkt_tcp *a, const struct pkt_tcp *b)
 
 bool pkt_equal(const struct pkt *a, const struct pkt *b)
 {
-    unsigned on_wire = PKT_F_VLAN | PKT_F_IPV6;
+    unsigned on_wire = PKT_F_VLAN | PKT_F_IPV6 | PKT_F_INT;
     if (a->kind != b->kind || a->frame_len != b->frame_len || (a->flags & on_wire) != (b->flags & on_wire))
         return false;
     if (a->flags & PKT_F_VLAN && a->pcp != b->pcp)
@@ -288,6 +296,9 @@ bool pkt_equal(const struct pkt *a, const struct pkt *b)
     if (a->kind != PKT_RAW && (a->sport != b->sport || a->dport != b->dport))
         return false;
     if (a->kind == PKT_ROCE && !equal_roce(&a->roce, &b->roce))
+        return false;
+    if (a->flags & PKT_F_INT && (a->telemetry.path_id != b->telemetry.path_id || a->telemetry.nhops != b->telemetry.nhops ||
+                                 memcmp(a->telemetry.hop, b->telemetry.hop, sizeof a->telemetry.hop) != 0))
         return false;
     if (a->kind == PKT_TCP && !equal_tcp(&a->tcp, &b->tcp))
         return false;

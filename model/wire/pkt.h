@@ -29,6 +29,7 @@ enum pkt_flag {
     PKT_F_CORRUPT = 0x01, /* a bit error on the way: the FCS check will drop it */
     PKT_F_VLAN    = 0x02, /* carries an 802.1Q tag with pcp */
     PKT_F_IPV6    = 0x04, /* addresses are in struct wire_l3 (codec.h); simulations use IPv4 */
+    PKT_F_INT     = 0x10, /* RoCE: carries telemetry, to port WIRE_ROCE_INT_PORT */
     PKT_F_RETX    = 0x08  /* sender's own count of retransmissions; not on the wire, not read by a receiver */
 };
 
@@ -103,6 +104,13 @@ struct pkt_chunk {
 
 #define PKT_CHUNK_MAX 4
 
+/** In-band telemetry between UDP header and BTH, 42 bytes as in HPCC (SIGCOMM'19, figure 7): a count of the switches that have told
+ *  (4 bits) and an identifier of the path (12 bits, the exclusive or of the switches'), then a word a switch, laid out by
+ *  telemetry.h. The sender makes room for PKT_INT_HOPS; words not yet written are zero. */
+#define PKT_INT_HOPS 5
+#define PKT_INT_BYTES (2 + 8 * PKT_INT_HOPS)
+struct pkt_int { uint16_t path_id; uint8_t nhops, resv[5]; uint64_t hop[PKT_INT_HOPS]; };
+
 struct pkt {
     /* line 0 */
     struct pkt *next;        /* whoever holds the packet */
@@ -128,8 +136,11 @@ struct pkt {
         struct pkt_tcp  tcp;
         struct pkt_pfc  pfc;
     } __attribute__((aligned(64)));
-    /* lines 2-3 */
-    struct pkt_chunk chunk[PKT_CHUNK_MAX];
+    /* lines 2-3; with PKT_F_INT only two chunks, and telemetry in the others' place */
+    union {
+        struct pkt_chunk chunk[PKT_CHUNK_MAX];
+        struct { struct pkt_chunk room[2]; struct pkt_int telemetry; };
+    };
 };
 static_assert(sizeof(struct pkt_chunk) == 32, "two chunks a cache line");
 static_assert(sizeof(struct pkt) == 256, "four cache lines");
@@ -175,6 +186,9 @@ uint32_t pkt_overhead_bytes(const struct pkt *p);
 /** Set frame_len from kind, headers, options and payload_len: Ethernet 14 (+4 VLAN), pkt_overhead_bytes, payload,
  *  FCS 4, at least 64. RoCE's pad field is set to -payload_len mod 4, TCP's opt_len to pkt_tcp_opt_bytes(). */
 void pkt_set_len(struct pkt *p);
+
+/** Make room for telemetry in a RoCE packet that has no payload yet. */
+void pkt_add_telemetry(struct pkt *p);
 
 /** Append payload chunks; they add to payload_len. Return false and change nothing when too few chunk slots are left or
  *  payload_len would pass 65535; an empty run is no chunk and true. */

@@ -17,7 +17,7 @@
 #include "../../model/sim/rng.h"
 #include "../../model/wire/codec.h"
 
-#define PAIR_LOG_MAX 4096
+#define PAIR_LOG_MAX 16384
 #define PAIR_WC_MAX 4096
 #define PAIR_MEM_VA UINT64_C(0x100000)
 

@@ -13,35 +13,51 @@ static enum pair_fate mark_all(void *ctx, struct pair *pr, int from, const struc
     return p->ecn ? PAIR_MARK : PAIR_PASS;
 }
 
-/* At most one CNP an interval per QP, the first at once; with the algorithm off nothing is ECN-capable. */
+/* The first mark brings a CNP at once, then: one in each window of the QP's clock; one only after the interval; one at each interval's
+ * end. With the algorithm off nothing is ECN-capable. */
+static void check_spacing(const struct pair *pr, int64_t interval_ps, int64_t rule, int np, uint32_t *cnps)
+{
+    int64_t last = -1;
+    for (uint32_t i = 0; i < pr->nlog; i++) {
+        if (pr->log[i].opcode != ROCE_CNP)
+            continue;
+        assert_int_equal(pr->log[i].from, np);
+        assert_int_equal(pr->log[i].frame_len, 78); /* IP 60, Ethernet 14, FCS 4 */
+        int64_t gap = pr->log[i].at_ps - last;
+        if (last >= 0 && rule == ROCE_CNP_WINDOW && *cnps >= 2) /* every packet is marked: the first of each window, give or take a packet's time */
+            assert_in_range(gap, interval_ps - 3 * SIM_PS_PER_US, interval_ps + 3 * SIM_PS_PER_US);
+        if (last >= 0 && rule == ROCE_CNP_SPACING)
+            assert_true(gap >= interval_ps);
+        if (last >= 0 && rule == ROCE_CNP_OWED)
+            assert_in_range(gap, interval_ps, interval_ps + 200 * SIM_PS_PER_NS); /* at its end: the wire may be busy */
+        last = pr->log[i].at_ps;
+        ++*cnps;
+    }
+}
+
 static void cnp_interval(void **state)
 {
     (void)state;
     static const int64_t interval_us[] = { 50, 4, 200 };
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < 9; k++)
         for (int read = 0; read < 2; read++) {
             struct pair_config c = pair_defaults();
+            struct dcqcn_params dp;
+            param_defaults(&dcqcn_params_table, &dp);
+            dp.min_rate_bps = 4 * INT64_C(1000000000);
             c.memory = false;
             c.mem_bytes = 16 << 20;
             c.cc = &cc_dcqcn;
-            c.params.cnp_interval_ps = interval_us[k] * SIM_PS_PER_US;
+            c.cc_params = &dp;
+            c.params.cnp_interval_ps = interval_us[k % 3] * SIM_PS_PER_US;
+            c.params.cnp_rule = (int64_t)(k / 3);
             struct pair *pr = pair_new(&c);
             pr->fate = mark_all;
             pair_post(pr, 0, read ? RNIC_OP_READ : RNIC_OP_WRITE, 1, 0, 4 << 20);
             pair_run(pr, SIM_PS_PER_MS);
-            int64_t last = -1;
             uint32_t cnps = 0;
             int np = read ? 0 : 1; /* the end that receives data */
-            for (uint32_t i = 0; i < pr->nlog; i++) {
-                if (pr->log[i].opcode != ROCE_CNP)
-                    continue;
-                assert_int_equal(pr->log[i].from, np);
-                assert_int_equal(pr->log[i].frame_len, 78); /* IP 60, Ethernet 14, FCS 4 */
-                if (last >= 0)
-                    assert_true(pr->log[i].at_ps - last >= c.params.cnp_interval_ps);
-                last = pr->log[i].at_ps;
-                cnps++;
-            }
+            check_spacing(pr, c.params.cnp_interval_ps, c.params.cnp_rule, np, &cnps);
             assert_true(cnps > 2);
             assert_int_equal(PAIR_COUNTER(pr, np, np_cnp_sent), cnps);
             assert_in_range(cnps - PAIR_COUNTER(pr, !np, rp_cnp_handled), 0, 1);
@@ -238,11 +254,138 @@ static void window_is_obeyed(void **state)
     }
 }
 
+/* --- rate limiters --- */
+
+/* A limit holds whatever control says, and with it the burst: over any stretch of the log no more than rate times time, burst packets
+ * and one. */
+static void rate_limit_and_burst(void **state)
+{
+    (void)state;
+    struct cc_ops ops;
+    static const int64_t line = INT64_C(100000000000);
+    static const struct { int64_t limit, burst; } row[] = { { 10, 0 }, { 10, 1 }, { 10, 8 }, { 50, 4 }, { 0, 1 } };
+    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+        struct pair_config c = pair_defaults();
+        c.memory = false;
+        c.cc = fixed_rate(&ops);
+        c.cc_params = &line;
+        c.params.rate_limit_bps = row[k].limit * INT64_C(1000000000);
+        c.params.pace_burst_packets = row[k].burst;
+        struct pair *pr = pair_new(&c);
+        for (uint32_t i = 0; i < 6; i++) { /* idle between, so that credit could gather */
+            pair_post(pr, 0, RNIC_OP_WRITE, i, 0, 60 * 1024);
+            pair_run(pr, (int64_t)(i + 1) * 200 * SIM_PS_PER_US);
+        }
+        assert_int_equal(pr->side[0].nwc, 6);
+        double rate = row[k].limit ? (double)row[k].limit * 1e9 : 100e9, most = 0;
+        for (uint32_t i = 0; i < pr->nlog; i++) {
+            double bits = 0;
+            for (uint32_t j = i; j < pr->nlog && pr->log[i].len; j++) {
+                if (pr->log[j].len == 0)
+                    continue;
+                bits += 8 * (pr->log[j].frame_len + 20.);
+                double over = (bits - rate * (double)(pr->log[j].at_ps - pr->log[i].at_ps) * 1e-12) / (8 * (1102 + 20.));
+                most = over > most ? over : most;
+            }
+        }
+        assert_true(most <= (double)row[k].burst + 1 + 1e-3);
+        if (row[k].limit)
+            assert_true(most > (double)row[k].burst + .9); /* and the burst is there */
+        pair_free(pr);
+    }
+}
+
+/* truth: 100 messages of 1000 B, an ACK each 20,000 B: 5 ACKs. */
+static void acks_by_bytes(void **state)
+{
+    (void)state;
+    struct pair_config c = pair_defaults();
+    c.memory = false;
+    c.params.sq_depth = 100;
+    c.params.ack_packets = c.params.ack_request_packets = 0;
+    c.params.ack_bytes = 20000;
+    c.params.ack_request = ROCE_ACK_REQ_DRAIN;
+    struct pair *pr = pair_new(&c);
+    for (uint32_t i = 0; i < 100; i++)
+        pair_post(pr, 0, RNIC_OP_WRITE, i, 0, 1000);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(pr->side[0].nwc, 100);
+    assert_int_equal(pair_count(pr, 1, ROCE_ACK), 5);
+    pair_free(pr);
+}
+
+/* --- what acknowledgements tell --- */
+
+struct told { uint64_t acked, marked, acks, with_hops; uint8_t path_hops; };
+static void want_every(struct cc *c, int64_t now_ps) { (void)now_ps; c->ack_every = 1; }
+static void listen_ack(struct cc *c, const struct cc_ack *a)
+{
+    struct told *t = (struct told *)(uintptr_t)c->params;
+    t->acked += a->acked_bytes;
+    t->marked += a->ece_bytes;
+    t->acks++;
+    t->with_hops += a->nhops > 0;
+    t->path_hops = a->path_hops;
+}
+static enum pair_fate mark_third(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    (void)ctx;
+    (void)pr;
+    (void)from;
+    return p->ecn && p->payload_len && p->roce.psn % 3 == 0 ? PAIR_MARK : PAIR_PASS;
+}
+
+/* A control that wants marks in acknowledgements has each mark told once, and no CNP is sent. */
+static void marks_come_back_in_acks(void **state)
+{
+    (void)state;
+    static const struct cc_ops ops = { .name = "listen", .ecn = true, .ecn_exact = true, .init = want_every, .ack = listen_ack };
+    struct told told = { 0 };
+    struct pair_config c = pair_defaults();
+    c.cc = &ops;
+    c.cc_params = &told;
+    struct pair *pr = pair_new(&c);
+    pr->fate = mark_third;
+    pair_post(pr, 0, RNIC_OP_WRITE, 0, 0, 300 * 1024);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(told.acks, 300);
+    assert_int_equal(told.acked, 300 * 1024);
+    assert_int_equal(told.marked, 100 * 1024);
+    assert_int_equal(told.path_hops, 0); /* back to back */
+    assert_int_equal(PAIR_COUNTER(pr, 1, np_cnp_sent), 0);
+    pair_free(pr);
+}
+
+/* The cap by bandwidth-delay products: whole packets of what they are on the wire. */
+static void window_by_bdp(void **state)
+{
+    (void)state;
+    static const struct { double bdp; uint32_t most; } row[] = { { .01, 1 }, { .5, 12 }, { 1, 23 }, { 1.1, 25 } }; /* 25,000 B by 1106 */
+    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+        struct pair_config c = pair_defaults();
+        c.params.window_bdp = row[k].bdp;
+        struct pair *pr = pair_new(&c);
+        pair_post(pr, 0, RNIC_OP_WRITE, 0, 0, 400 * 1024);
+        pair_run(pr, SIM_NEVER_PS);
+        uint32_t sent = 0, acked = 0, most = 0;
+        for (uint32_t i = 0; i < pr->nlog; i++) {
+            if (pr->log[i].from == 0)
+                sent = pr->log[i].psn - 99;
+            else
+                acked = pr->log[i].psn - 99;
+            most = sent - acked > most ? sent - acked : most;
+        }
+        assert_int_equal(most, row[k].most);
+        pair_free(pr);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cnp_interval), cmocka_unit_test(rate_is_obeyed), cmocka_unit_test(control_is_not_paced),
         cmocka_unit_test(change_of_rate_reaches_the_waiting_packet), cmocka_unit_test(round_trip_samples), cmocka_unit_test(window_is_obeyed),
+        cmocka_unit_test(rate_limit_and_burst), cmocka_unit_test(acks_by_bytes), cmocka_unit_test(marks_come_back_in_acks), cmocka_unit_test(window_by_bdp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
