@@ -23,6 +23,10 @@ void iwarp_ext_immediate(struct iwarp_qp *q, const struct iwarp_segment *s)
     uint32_t written = q->write_before;
     if (!iwarp_rdmap_single(q, IWARP_QN_SEND, s, IWARP_IMMEDIATE_BYTES))
         return;
+    if (q->base.recv_open) { /* a Send of this MSN is not over */
+        iwarp_rdmap_opcode(q, s);
+        return;
+    }
     if (!rnic_recv_begin(&q->base)) {
         q->base.count.out_of_buffer++;
         iwarp_term_send(q, IWARP_LAYER_DDP, 2, 2, IWARP_TERM_DDP, s);

@@ -174,13 +174,15 @@ static void error(struct rnic_qp *qp)
     struct iwarp_qp *q = of(qp);
     q->inread_head = q->inread_tail;
     q->read_head = q->read_tail;
-    if (q->phase != IWARP_TERMINATING && q->phase != IWARP_CLOSED) {
+    if (q->phase == IWARP_FULL && qp->cq_overrun) { /* RFC 5040 7.1, 1: an error of this side's */
+        iwarp_term_send(q, IWARP_LAYER_RDMAP, 2, 7, IWARP_TERM_PLAIN, NULL);
+    } else if (q->phase != IWARP_TERMINATING && q->phase != IWARP_CLOSED) {
         q->phase = IWARP_CLOSED; /* the application's wish: nothing to tell the peer but a reset */
         q->abort_pending = 1;
     }
     if (rnic_dev_host(qp->dev) == NULL)
         q->dirty = 1;
-    else if (q->abort_pending)
+    else if (q->abort_pending || q->close_pending)
         iwarp_qp_settle(q, host_now(rnic_dev_host(qp->dev)));
 }
 

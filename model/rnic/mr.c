@@ -131,7 +131,7 @@ struct rnic_mr *rnic_mr_find(const struct rnic_dev *d, uint32_t key)
     return mr != NULL && mr->key == key ? mr : NULL;
 }
 
-void rnic_mr_limit(struct rnic_mr *mr, const struct rnic_qp *only) { mr->only = only; }
+void rnic_mr_limit(struct rnic_mr *mr, const struct rnic_qp *only) { mr->only_qpn = only != NULL ? only->qpn : 0; }
 void rnic_mr_set_shared(struct rnic_mr *mr, bool shared) { mr->shared = shared; }
 
 /* --- checks --- */
@@ -142,7 +142,7 @@ static enum rnic_fault check(const struct rnic_qp *qp, uint32_t key, uint64_t va
     *out = mr;
     if (mr == NULL || mr->invalid)
         return RNIC_FAULT_KEY;
-    if (mr->pd != qp->pd || (mr->only != NULL && mr->only != qp))
+    if (mr->pd != qp->pd || (mr->only_qpn != 0 && mr->only_qpn != qp->qpn))
         return RNIC_FAULT_PD;
     if ((mr->access & need) != need)
         return RNIC_FAULT_ACCESS;
@@ -316,7 +316,7 @@ enum rnic_fault rnic_remote_inv(struct rnic_qp *qp, uint32_t key)
     struct rnic_mr *mr = rnic_mr_find(qp->dev, key);
     if (mr == NULL || mr->invalid)
         return RNIC_FAULT_KEY;
-    if (mr->pd != qp->pd || (mr->only != NULL && mr->only != qp))
+    if (mr->pd != qp->pd || (mr->only_qpn != 0 && mr->only_qpn != qp->qpn))
         return RNIC_FAULT_PD;
     if (mr->shared)
         return RNIC_FAULT_SHARED;

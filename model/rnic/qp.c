@@ -171,6 +171,12 @@ int rnic_qp_modify(struct rnic_qp *qp, enum rnic_qp_state to)
 
 /* --- send completions --- */
 
+static void overrun(struct rnic_qp *qp)
+{
+    qp->cq_overrun = 1;
+    (void)rnic_qp_modify(qp, RNIC_QP_ERROR);
+}
+
 /* Show what is done at the head, in order. The head moves before the application is called, which may post or fail. */
 static void drain(struct rnic_qp *qp)
 {
@@ -183,7 +189,7 @@ static void drain(struct rnic_qp *qp)
         w->inline_data = NULL;
         qp->sq_head++;
         if (show && !rnic_cq_push(qp->send_cq, &wc, dma_bytes))
-            (void)rnic_qp_modify(qp, RNIC_QP_ERROR);
+            overrun(qp);
     }
 }
 
@@ -287,5 +293,5 @@ void rnic_complete_recv(struct rnic_qp *qp, enum rnic_wc_status status, const st
                           .qpn = qp->qpn, .invalidated_key = info->invalidated_key, .has_imm = info->has_imm, .has_inv = info->has_inv,
                           .solicited = info->solicited, .src_addr = info->src_addr, .src_qpn = info->src_qpn };
     if (!rnic_cq_push(qp->recv_cq, &wc, info->dma_bytes))
-        (void)rnic_qp_modify(qp, RNIC_QP_ERROR);
+        overrun(qp);
 }

@@ -54,6 +54,7 @@ struct rnic_qp {
     uint32_t         qpn;
     uint8_t          state;                  /* enum rnic_qp_state; written by rnic_qp_modify alone */
     uint8_t          recv_open;              /* cur_recv holds a receive that has been taken and not completed */
+    uint8_t          cq_overrun;             /* a completion has found its CQ full */
     uint8_t          dying;                  /* destroyed while doorbells were on their way */
     uint32_t         doorbells;              /* on their way to the NIC */
     uint32_t         stale_doorbells;        /* of these, of WQEs that have been flushed since */

@@ -21,7 +21,7 @@ struct rnic_mr {
     uint8_t  *mem;                   /* NULL: pattern mode */
     uint32_t  key;
     unsigned  access;
-    const struct rnic_qp *only;      /* NULL: any QP of the protection domain */
+    uint32_t  only_qpn;              /* 0: any QP of the protection domain */
     bool      shared;                /* no peer may invalidate it */
     bool      invalid;               /* after LOCAL_INV or a peer's SEND with invalidate */
     struct rnic_mr *next_named;      /* rnic_mr_reg_as: the device's list */

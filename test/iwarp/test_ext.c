@@ -113,6 +113,24 @@ static void immediate_of_another_length(void **state)
     }
 }
 
+/* In the middle of a Send of several segments: not expected there. */
+static void immediate_inside_a_send(void **state)
+{
+    (void)state;
+    struct raw *r = started();
+    post_recv(&r->s, 1, 0, 100);
+    post_recv(&r->s, 2, 200, 100);
+    struct ddp_hdr h = untagged(RDMAP_SEND, 0, 1);
+    h.last = 0;
+    raw_say_ddp(r, &h, "first", 5);
+    h = untagged(RDMAP_IMMEDIATE, 0, 1);
+    raw_say_ddp(r, &h, "12345678", 8);
+    assert_int_equal(iwarp_qp_terminate_sent(r->s.qp), 0x00206);
+    assert_int_equal(r->s.nwc, 2);
+    assert_true(r->s.wc[0].status == RNIC_WC_WR_FLUSH_ERR && r->s.wc[1].status == RNIC_WC_WR_FLUSH_ERR);
+    raw_free(r);
+}
+
 /* --- atomics --- */
 
 /* Section 5.2.1, figures 4 and 5; the answer of 5.2.2 completes it, its identifier reflected. */
@@ -311,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(immediate_on_the_wire), cmocka_unit_test(immediate_is_delivered_in_order), cmocka_unit_test(immediate_of_another_length),
+        cmocka_unit_test(immediate_inside_a_send),
         cmocka_unit_test(atomic_request_on_the_wire), cmocka_unit_test(masked_operations), cmocka_unit_test(refused_atomics),
         cmocka_unit_test(wrong_answers), cmocka_unit_test(atomics_add_up), cmocka_unit_test(fence_after_an_atomic),
     };

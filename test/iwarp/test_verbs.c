@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What applications meet on iWARP: empty messages, invalidation, solicited events, the longest message, flushes, work that has no message. */
 #include "raw.h"
+#include "../../model/rnic/rnic_internal.h"
 
 /* RFC 5041 5.2: STag and TO of an empty tagged message are not looked at. */
 static void empty_messages(void **state)
@@ -140,6 +141,36 @@ static void flush_in_order(void **state)
     pair_free(w);
 }
 
+/* A completion without room in its CQ: the application is told by that entry, the peer by a Terminate (RFC 5040 7.1 rule 1). */
+static void full_cq_ends_the_stream(void **state)
+{
+    (void)state;
+    for (int recv = 0; recv < 2; recv++) {
+        struct raw *r = raw_up();
+        post_recv(&r->s, 9, 100, 100);
+        r->s.cq->depth = 0;
+        if (recv) {
+            struct ddp_hdr h = untagged(RDMAP_SEND, 0, 1);
+            raw_say_ddp(r, &h, "Send", 4);
+        } else {
+            raw_post(r, RNIC_OP_WRITE, 0, 0, 0, 0);
+            raw_run_us(r, 100);
+            struct ddp_hdr h;
+            uint8_t b[8];
+            uint32_t len;
+            assert_true(raw_heard(r, &h, b, &len)); /* the Write itself has left */
+        }
+        raw_run_us(r, 1000);
+        struct rdmap_terminate t;
+        raw_heard_terminate(r, &t);
+        assert_int_equal(t.layer << 16 | t.etype << 8 | t.code, 0x00207);
+        assert_int_equal(r->s.wc[0].status, RNIC_WC_FATAL_ERR);
+        assert_int_equal(rnic_qp_state(r->s.qp), RNIC_QP_ERROR);
+        assert_true(r->closed && !r->reset);
+        raw_free(r);
+    }
+}
+
 /* What iWARP has no message for fails here, with a Terminate in its place (RFC 5040 7.1 rule 1). */
 static void no_such_message(void **state)
 {
@@ -202,7 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_messages), cmocka_unit_test(send_with_invalidate), cmocka_unit_test(local_invalidate),
         cmocka_unit_test(region_gone_before_the_answer), cmocka_unit_test(solicited_events), cmocka_unit_test(flush_in_order),
-        cmocka_unit_test(no_such_message), cmocka_unit_test(reserved_fields_are_ignored), cmocka_unit_test(longest_message),
+        cmocka_unit_test(no_such_message), cmocka_unit_test(full_cq_ends_the_stream), cmocka_unit_test(reserved_fields_are_ignored), cmocka_unit_test(longest_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
