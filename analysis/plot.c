@@ -15,6 +15,8 @@
 
 #define CURVE_POINTS 800
 #define SIZE_BINS 24
+#define FLOW_PAIRS 16
+#define FLOW_BARS 64
 
 /* Results that share transport, fabric and load: the seeds of one curve. */
 struct curve {
@@ -36,6 +38,13 @@ struct plotter {
 };
 
 static const char *const palette[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000" };
+
+/* As dashes tell fabrics of curves, fills tell them of bars. */
+static const char *const flow_fill[] = { "solid 1", "solid 0.45", "pattern 4", "pattern 1", "solid 0.2", "pattern 5" };
+
+/* gnuplot's own dashes are five. */
+static const char *const dashes[] = { "1", "2", "3", "4", "5", "'-_'", "'_. . '", "'- . . '" };
+#define DASHES (sizeof dashes / sizeof dashes[0])
 
 static bool same_load(double a, double b) { return !(a < b) && !(a > b); }
 
@@ -69,6 +78,9 @@ static int make_curves(struct plotter *p)
     p->curves = calloc(p->nall ? p->nall : 1, sizeof *p->curves);
     if (!p->curves)
         return -1;
+    bool one = true;
+    for (size_t i = 1; i < p->nall; i++)
+        one &= strcmp(p->all[i].transport, p->all[0].transport) == 0;
     for (size_t i = 0; i < p->nall; i++) {
         const struct result *r = &p->all[i];
         size_t c = 0;
@@ -84,7 +96,8 @@ static int make_curves(struct plotter *p)
         if (c < p->ncurves)
             continue;
         p->ncurves++;
-        v->colour = index_of(p, i, false) % (int)(sizeof palette / sizeof palette[0]);
+        /* One transport alone: colours tell the fabrics, too. */
+        v->colour = index_of(p, i, one) % (int)(sizeof palette / sizeof palette[0]);
         v->dash = 1 + index_of(p, i, true);
         snprintf(v->title, sizeof v->title, "%s, %s", r->transport, r->fabric);
     }
@@ -193,8 +206,8 @@ static int script_end(struct plotter *p, struct script *s)
 
 static void plot_item(struct script *s, const struct curve *c, size_t block, const char *using, const char *with, const char *suffix, double width)
 {
-    fprintf(s->cmd, "%s$d%zu using %s with %s lc rgb '%s' dt %d lw %.1f title \"%s%s\"", ftell(s->cmd) > 0 ? ", \\\n     " : "plot ", block, using, with,
-            palette[c->colour], c->dash, width, c->title, suffix);
+    fprintf(s->cmd, "%s$d%zu using %s with %s lc rgb '%s' dt %s lw %.1f title \"%s%s\"", ftell(s->cmd) > 0 ? ", \\\n     " : "plot ", block, using, with,
+            palette[c->colour], dashes[(size_t)(c->dash - 1) % DASHES], width, c->title, suffix);
 }
 
 /* Indices of at most CURVE_POINTS of n sorted samples: all of a small set; of a large one evenly, and densely in the tail. */
@@ -222,13 +235,13 @@ static int plot_distribution(struct plotter *p, double load, bool tail, const ch
         if (!same_load(v->r[0]->load, load))
             continue;
         double *x = curve_values(v, RESULT_LATENCY_NS, &n, &infinite);
-        if (x && n) {
+        if (x && n + infinite) {
             double all = (double)(n + infinite);
             fprintf(s.f, "$d%zu << EOD\n", c);
             /* The last sample has nothing beyond it: the tail's curve ends at 1/n, the CDF's at 1. */
             for (size_t i = 0; i < n; i = i + 1 < n && next_point(i, n) >= n ? n - 1 : next_point(i, n))
                 fprintf(s.f, "%.6g,%.9g\n", x[i] / 1e3, tail ? (all - (double)i) / all : (double)(i + 1) / all);
-            fprintf(s.f, "EOD\n");
+            fprintf(s.f, n ? "EOD\n" : "NaN,NaN\nEOD\n"); /* nothing arrived: the key says it */
             failed[0] = 0;
             if (infinite)
                 snprintf(failed, sizeof failed, " (%zu not ended well)", infinite);
@@ -348,6 +361,73 @@ static int plot_queue(struct plotter *p, double load, const char *base, const ch
     return script_end(p, &s);
 }
 
+/* --- rates of single flows, where pairs of hosts are few --- */
+
+struct pair { uint32_t src, dst; };
+
+/* Distinct (src, dst) of the measured messages, in order of their first post; more than FLOW_PAIRS: one more. */
+static size_t flow_pairs(const struct plotter *p, double load, struct pair *pair)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->nall; i++)
+        for (size_t j = 0; same_load(p->all[i].load, load) && j < p->all[i].nmessages; j++) {
+            const struct result_message *m = &p->all[i].messages[j];
+            size_t k = 0;
+            while (k < n && (pair[k].src != m->src || pair[k].dst != m->dst))
+                k++;
+            if (!m->measured || k < n)
+                continue;
+            if (n == FLOW_PAIRS)
+                return n + 1;
+            pair[n++] = (struct pair){ m->src, m->dst };
+        }
+    return n;
+}
+
+/* Bytes of all messages by their latencies together, Gb/s; 0 if none arrived. */
+static double pair_rate(const struct curve *v, struct pair pair)
+{
+    double bits = 0, ns = 0;
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t j = 0; j < v->r[i]->nmessages; j++) {
+            const struct result_message *m = &v->r[i]->messages[j];
+            if (!m->measured || m->outcome != RESULT_OK || m->src != pair.src || m->dst != pair.dst)
+                continue;
+            bits += 8.0 * (double)m->bytes;
+            ns += (double)m->latency_ps / 1e3;
+        }
+    return ns > 0 ? bits / ns : 0;
+}
+
+static int plot_flows(struct plotter *p, double load, const char *base, const char *title)
+{
+    struct pair pair[FLOW_PAIRS];
+    struct script s;
+    size_t n = flow_pairs(p, load, pair);
+    size_t bars = 0;
+    for (size_t c = 0; c < p->ncurves; c++)
+        bars += same_load(p->curves[c].r[0]->load, load) ? n : 0;
+    if (n < 2 || n > FLOW_PAIRS || bars > FLOW_BARS)
+        return 0;
+    if (script_begin(p, &s, base) != 0)
+        return -1;
+    script_head(s.f, title, "from host > to host", "rate while under way (Gb/s)");
+    fputs("set yrange [0:*]\nset style data histograms\nset style histogram clustered gap 1.5\nset style fill solid 1 border lc rgb '#444444'\n"
+          "set xtics noenhanced\n", s.f);
+    for (size_t c = 0; c < p->ncurves; c++) {
+        const struct curve *v = &p->curves[c];
+        if (!same_load(v->r[0]->load, load))
+            continue;
+        fprintf(s.f, "$d%zu << EOD\n", c);
+        for (size_t k = 0; k < n; k++)
+            fprintf(s.f, "%u > %u,%.6g\n", pair[k].src, pair[k].dst, pair_rate(v, pair[k]));
+        fputs("EOD\n", s.f);
+        fprintf(s.cmd, "%s$d%zu using 2:xtic(1) lc rgb '%s' fs %s title \"%s\"", ftell(s.cmd) > 0 ? ", \\\n     " : "plot ", c, palette[v->colour],
+                flow_fill[(size_t)(v->dash - 1) % (sizeof flow_fill / sizeof flow_fill[0])], v->title);
+    }
+    return script_end(p, &s);
+}
+
 static int plot_against_load(struct plotter *p)
 {
     struct script s;
@@ -402,6 +482,10 @@ static int plot_load(struct plotter *p, double load, bool name_it)
     snprintf(base, sizeof base, "slowdown-size%s", suffix);
     snprintf(title, sizeof title, "%s: slowdown by message size%s", scenario, more);
     if (plot_slowdown(p, load, base, title) != 0)
+        return -1;
+    snprintf(base, sizeof base, "flows%s", suffix);
+    snprintf(title, sizeof title, "%s: rate of each flow%s", scenario, more);
+    if (plot_flows(p, load, base, title) != 0)
         return -1;
     snprintf(base, sizeof base, "queue%s", suffix);
     snprintf(title, sizeof title, "%s: queue depth%s", scenario, more);

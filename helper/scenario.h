@@ -175,6 +175,7 @@ struct scenario {
     struct scenario_pair *pairs; size_t npairs; /* <pair>; none: all combinations */
     struct scenario_size *sizes; size_t nsizes;
     bool expect_failures;                       /* <expect failures="yes"/> */
+    bool expect_lossless_drops;                 /* <expect lossless-drops="yes"/> */
     struct variant *variants; size_t nvariants; /* transports x fabrics x loads x seeds, in this order of nesting, or the listed pairs */
     struct scenario_params **params; size_t nparams; /* every parameter struct above, for --set, describe and dumps */
     struct scenario_memory *memory;             /* owner of all of it */

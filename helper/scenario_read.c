@@ -565,7 +565,12 @@ static void read_size(struct reader *r, const xmlNode *n)
 }
 
 static void read_description(struct reader *r, const xmlNode *n) { r->sc->description = text_of(r, n); }
-static void read_expect(struct reader *r, const xmlNode *n) { r->sc->expect_failures = strcmp(attr(r, n, "failures"), "yes") == 0; }
+static void read_expect(struct reader *r, const xmlNode *n)
+{
+    const char *drops = attr(r, n, "lossless-drops");
+    r->sc->expect_failures = strcmp(attr(r, n, "failures"), "yes") == 0;
+    r->sc->expect_lossless_drops = drops && strcmp(drops, "yes") == 0;
+}
 
 void scenario_read(struct scenario *sc, const struct scenario_xml *x)
 {

@@ -8,8 +8,8 @@
  *      routed.switch.buffer         the same for a named one's element
  *      transport.iwarp.tcp.rto-min
  *
- *  and four words that are not parameters: compare.loads, measure.seeds, expect.failures, and of a transport cc (its
- *  algorithm), host.profile, tcp.profile and cc.profile. */
+ *  and words that are not parameters: compare.loads, measure.seeds, expect.failures, expect.lossless-drops, and of a transport cc (its
+ *  algorithm), host.profile, tcp.profile, switch.profile and cc.profile. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,7 +216,7 @@ static bool set_profile(struct scenario *sc, const struct path *p, const struct 
 /* 1: was a word and is set, 0: no word, -1: error written. */
 static int set_word(struct scenario *sc, const struct path *p, const char *shown, struct scenario_errors *e, const char *file, int line)
 {
-    static const struct { const char *element, *attr; } words[] = { { "compare", "loads" }, { "measure", "seeds" }, { "expect", "failures" } };
+    static const struct { const char *element, *attr; } words[] = { { "compare", "loads" }, { "measure", "seeds" }, { "expect", "failures" }, { "expect", "lossless-drops" } };
     char err[300];
     const char *last = p->part[p->n - 1];
     for (size_t i = 0; p->n == 2 && i < sizeof words / sizeof words[0]; i++) {
@@ -232,7 +232,7 @@ static int set_word(struct scenario *sc, const struct path *p, const char *shown
         else if (i == 1)
             scenario_set_seeds(sc, p->value);
         else
-            sc->expect_failures = strcmp(p->value, "yes") == 0;
+            *(i == 2 ? &sc->expect_failures : &sc->expect_lossless_drops) = strcmp(p->value, "yes") == 0;
         return 1;
     }
     bool cc = strcmp(last, "cc") == 0 || (strcmp(last, "algorithm") == 0 && strcmp(p->part[p->n - 2], "cc") == 0), profile = strcmp(last, "profile") == 0;
@@ -269,6 +269,7 @@ static void nearest_name(const struct scenario *sc, const char *wanted, char *be
     consider(wanted, "compare.loads", &least, best, len);
     consider(wanted, "measure.seeds", &least, best, len);
     consider(wanted, "expect.failures", &least, best, len);
+    consider(wanted, "expect.lossless-drops", &least, best, len);
     for (size_t i = 0; i < sc->nparams; i++) {
         const struct scenario_params *p = sc->params[i];
         for (size_t k = 0; k < p->table->count; k++) {

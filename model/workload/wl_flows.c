@@ -14,6 +14,24 @@ struct flows {
     int64_t origin_ps;           /* taken off each start */
 };
 
+static struct wl_flow scaled(const struct wl_spec *spec, size_t i)
+{
+    const struct wl_flows_params *p = &spec->u.flows;
+    struct wl_flow f = spec->flows.flow[i];
+    double bytes = (double)f.bytes * p->size_scale, start = (double)f.start_ps * p->time_scale;
+    f.bytes = p->size_scale == 1 ? f.bytes : bytes < 1 ? 1 : bytes > 2.0 * (double)WL_BYTES_MAX ? 2 * WL_BYTES_MAX : (int64_t)bytes;
+    f.start_ps = p->time_scale == 1 ? f.start_ps : start > 2.0 * (double)WL_TIME_MAX ? 2 * WL_TIME_MAX : (int64_t)start;
+    return f;
+}
+
+int64_t wl_flows_max_bytes(const struct wl_spec *spec)
+{
+    int64_t max = 0;
+    for (size_t i = 0; i < spec->flows.n; i++)
+        max = scaled(spec, i).bytes > max ? scaled(spec, i).bytes : max;
+    return max;
+}
+
 static int check(const struct wl_spec *spec, const struct wl_config *c, char *err, size_t errlen)
 {
     if (spec->flows.n == 0)
@@ -21,7 +39,7 @@ static int check(const struct wl_spec *spec, const struct wl_config *c, char *er
     if (spec->cdf.n)
         return wl_refuse(err, errlen, "flows: each has a size of its own, a distribution of sizes has no use");
     for (size_t i = 0; i < spec->flows.n; i++) {
-        const struct wl_flow *f = &spec->flows.flow[i];
+        const struct wl_flow flow = scaled(spec, i), *f = &flow;
         if (f->src >= c->nhosts || f->dst >= c->nhosts)
             return wl_refuse(err, errlen, "flow %zu: host %u, but hosts are 0 to %u", i + 1, f->src >= c->nhosts ? f->src : f->dst, c->nhosts - 1);
         if (f->src == f->dst)
@@ -76,7 +94,7 @@ static void init(struct wl_stream *st)
     struct flows *g = wl_alloc(1, sizeof *g);
     struct sorted *all = wl_alloc(l->n, sizeof *all);
     for (size_t i = 0; i < l->n; i++)
-        all[i] = (struct sorted){ l->flow[i], i };
+        all[i] = (struct sorted){ scaled(&st->spec, i), i };
     qsort(all, l->n, sizeof *all, by_start);
     g->n = p->limit && (uint64_t)p->limit < l->n ? (size_t)p->limit : l->n;
     g->origin_ps = p->from_first ? all[0].flow.start_ps : 0;

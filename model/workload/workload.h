@@ -78,6 +78,8 @@ struct wl_flow_list { const struct wl_flow *flow; size_t n; };
 #define WL_FLOWS_PARAMS(X) \
     WL_START_PARAM(X) \
     X(from_first, BOOL, 0, 0, 1, NULL, "count the flows' start times from the earliest of them", "HPCC's traces begin at 2 s") \
+    X(size_scale, NUMBER, 1, 1e-6, 1e6, NULL, "sizes times this, at least a byte", "to shrink a trace") \
+    X(time_scale, NUMBER, 1, 0, 1e6, NULL, "start times times this", "to shrink a trace") \
     X(limit, COUNT, 0, 0, INT64_C(100000000), NULL, "only so many flows, the earliest; 0: all", "rnicsim")
 
 struct wl_pingpong_params    { PARAM_FIELDS(WL_PINGPONG_PARAMS) };

@@ -76,6 +76,9 @@ void wl_retire(struct wl_stream *st, uint64_t sources);
 /** Schedule the generator's own event at a host. */
 void wl_at(struct wl_stream *st, int64_t at_ps, uint32_t host, sim_fn *fn, void *ctx, void *arg);
 
+/** Largest of a list of flows, as they will be posted. */
+int64_t wl_flows_max_bytes(const struct wl_spec *spec);
+
 static inline int64_t wl_now(const struct wl_stream *st) { return sim_now(st->w->sim); }
 static inline uint32_t wl_nhosts(const struct wl_stream *st) { return st->w->conf.nhosts; }
 static inline bool wl_window_over(const struct wl_stream *st) { return wl_now(st) >= st->w->end_ps; }

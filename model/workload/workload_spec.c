@@ -92,12 +92,7 @@ static int64_t fixed_size(const struct wl_spec *s)
     case WL_POISSON:     return s->u.poisson.size_bytes;
     case WL_INCAST:      return s->u.incast.size_bytes;
     case WL_PERMUTATION: return s->u.permutation.size_bytes;
-    case WL_FLOWS: {
-        int64_t max = 0;
-        for (size_t i = 0; i < s->flows.n; i++)
-            max = s->flows.flow[i].bytes > max ? s->flows.flow[i].bytes : max;
-        return max;
-    }
+    case WL_FLOWS:       return wl_flows_max_bytes(s);
     default:             return 0;
     }
 }

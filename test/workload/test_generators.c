@@ -369,6 +369,25 @@ static void flows_are_posted_as_listed(void **state)
     }
 }
 
+static void flows_can_be_shrunk(void **state)
+{
+    (void)state;
+    static const struct wl_flow list[] = { { 0, 1, WL_PRIO_OWN, 1000, 9 * US }, { 1, 0, WL_PRIO_OWN, 4, 2 * US } };
+    struct bench b = { 0 };
+    struct wl_spec spec;
+    size_t n;
+    wl_spec_init(&spec, WL_FLOWS);
+    spec.flows = (struct wl_flow_list){ list, 2 };
+    spec.u.flows.size_scale = 0.1;
+    spec.u.flows.time_scale = 0.5;
+    setup(&b, &spec, 1, 1, 20 * US);
+    assert_int_equal(wl_max_bytes(b.w), 100);
+    const struct wl_message *m = play(&b, &n);
+    assert_int_equal(n, 2);
+    assert_true(m[0].bytes == 1 && m[0].posted_ps == 11 * US && m[1].bytes == 100 && m[1].posted_ps == 14 * US + US / 2);
+    teardown(&b);
+}
+
 /* The window is [warm-up, warm-up + duration); a stream that nothing else bounds stops with it. */
 static void the_window_bounds_and_measures(void **state)
 {
@@ -478,7 +497,7 @@ int main(void)
         cmocka_unit_test(incast_rounds_follow_each_other), cmocka_unit_test(permutation_keeps_its_window),
         cmocka_unit_test(poisson_peers_are_uniform_among_others), cmocka_unit_test(ranges_split_senders_from_receivers),
         cmocka_unit_test(determined_by_seed_and_stream_alone), cmocka_unit_test(the_window_bounds_and_measures),
-        cmocka_unit_test(flows_are_posted_as_listed), cmocka_unit_test(failures_end_closed_loops), cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(flows_are_posted_as_listed), cmocka_unit_test(flows_can_be_shrunk), cmocka_unit_test(failures_end_closed_loops), cmocka_unit_test(refusals_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

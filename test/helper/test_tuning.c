@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the shipped scenarios about PFC and buffers claim, at their ci size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../helper/run.h"
+
+#define VARIANTS_MAX 16
+
+/* All variants of a scenario at its ci size, by name. */
+struct all { struct result r[VARIANTS_MAX]; size_t n; };
+
+static void run_all(const char *path, struct all *a)
+{
+    char err[1000] = "";
+    struct scenario_options o = { .size = "ci" };
+    struct scenario *sc = scenario_load(path, &o, err, sizeof err);
+    if (!sc)
+        fail_msg("%s", err);
+    assert_true(sc->nvariants <= VARIANTS_MAX);
+    a->n = sc->nvariants;
+    for (size_t i = 0; i < a->n; i++) {
+        struct run_options options = { .engine = RUN_NATIVE };
+        if (run_variant(sc, &sc->variants[i], &options, &a->r[i], err, sizeof err) != 0)
+            fail_msg("%s: %s", path, err);
+    }
+    scenario_free(sc);
+}
+
+static void done(struct all *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        result_fini(&a->r[i]);
+}
+
+static const struct result *of(const struct all *a, const char *name)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->r[i].name, name) == 0)
+            return &a->r[i];
+    fail_msg("no variant %s", name);
+    return NULL;
+}
+
+/* Gb/s of a flow: its bytes from its post to its arrival. */
+static double rate(const struct result *r, uint32_t src, uint32_t dst)
+{
+    for (size_t i = 0; i < r->nmessages; i++)
+        if (r->messages[i].src == src && r->messages[i].dst == dst)
+            return r->messages[i].latency_ps > 0 ? 8e3 * (double)r->messages[i].bytes / (double)r->messages[i].latency_ps : 0;
+    fail_msg("%s: no flow from %u to %u", r->name, src, dst);
+    return 0;
+}
+
+/* Percentile q of the latency of a stream, us; infinite where a message failed. */
+static int ascending(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static double latency_us(const struct result *r, unsigned stream, double q)
+{
+    double *v = malloc((r->nmessages + 1) * sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; i < r->nmessages; i++)
+        if (r->messages[i].measured && r->messages[i].stream == stream)
+            v[n++] = r->messages[i].outcome == RESULT_OK ? (double)r->messages[i].latency_ps / 1e6 : INFINITY;
+    qsort(v, n, sizeof *v, ascending);
+    assert_true(n > 0);
+    double x = result_percentile(v, n, q);
+    free(v);
+    return x;
+}
+
+static uint64_t drops(const struct result *r, const char *cause)
+{
+    for (size_t i = 0; i < r->ndrops; i++)
+        if (strcmp(r->drops[i].cause, cause) == 0)
+            return r->drops[i].packets;
+    fail_msg("no cause %s", cause);
+    return 0;
+}
+
+#define CLAIM(what) do { if (!(what)) fail_msg("does not hold: %s", #what); } while (0)
+
+/* DCQCN (SIGCOMM'15) 2.2: with PFC alone the nearest sender takes 20 of 40 Gb/s where 10 is fair, and the victim's rate is a fraction of what is
+ * free; with DCQCN Jain's index is above .95. */
+static void pfc_is_unfair_and_has_victims(void **state)
+{
+    (void)state;
+    struct all a;
+    run_all("scenarios/pfc-victim.xml", &a);
+    const struct result *pfc = of(&a, "no-cc-pfc"), *dcqcn = of(&a, "dcqcn-pfc-ecn"), *lossy = of(&a, "iwarp-lossy"), *iwarp = of(&a, "iwarp-pfc");
+    CLAIM(pfc->pause_frames > 0 && drops(pfc, "buffer") == 0);
+    double near = rate(pfc, 7, 6), far = rate(pfc, 0, 6), between = rate(pfc, 3, 6);
+    CLAIM(near > 16 && near < 20);
+    CLAIM(near > between && between > far);
+    CLAIM(near > 1.8 * far);
+    CLAIM(rate(pfc, 2, 4) < 8);
+    CLAIM(rate(dcqcn, 2, 4) > 2 * rate(pfc, 2, 4));
+    /* the same transport with and without PFC */
+    CLAIM(rate(iwarp, 2, 4) < 8);
+    CLAIM(rate(lossy, 2, 4) > 3 * rate(iwarp, 2, 4));
+    const double x[] = { rate(dcqcn, 0, 6), rate(dcqcn, 1, 6), rate(dcqcn, 3, 6), rate(dcqcn, 7, 6) };
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 4; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    CLAIM(sum * sum / (4 * squares) > 0.95);
+    done(&a);
+}
+
+static void a_slow_receiver_stops_the_others(void **state)
+{
+    (void)state;
+    struct all a;
+    run_all("scenarios/pause-storm.xml", &a);
+    const struct result *pfc = of(&a, "no-cc-pfc"), *dcqcn = of(&a, "dcqcn-pfc-ecn"), *iwarp = of(&a, "iwarp-pfc"), *lossy = of(&a, "iwarp-lossy");
+    CLAIM(pfc->pause_frames > 100 && drops(pfc, "buffer") == 0 && drops(lossy, "buffer") > 0);
+    CLAIM(latency_us(pfc, 1, 0.9) > 20 * latency_us(lossy, 1, 0.9));
+    CLAIM(latency_us(iwarp, 1, 0.9) > 20 * latency_us(lossy, 1, 0.9));
+    CLAIM(latency_us(lossy, 1, 0.9) < 20);
+    CLAIM(dcqcn->paused_ps < pfc->paused_ps);
+    CLAIM(latency_us(dcqcn, 1, 0.5) < latency_us(pfc, 1, 0.5) / 2);
+    done(&a);
+}
+
+static void one_class_blocks_another_does_not(void **state)
+{
+    (void)state;
+    struct all a;
+    run_all("scenarios/head-of-line.xml", &a);
+    static const char *const blocked[] = { "roce-pfc", "iwarp-pfc" };
+    for (int i = 0; i < 2; i++) {
+        const struct result *r = of(&a, blocked[i]);
+        CLAIM(r->pause_frames > 0 && drops(r, "buffer") == 0);
+        CLAIM(r->nclasses == 2);
+        CLAIM(rate(r, 0, 7) > 50);
+        CLAIM(rate(r, 0, 8) < rate(r, 0, 7) / 4);
+    }
+    CLAIM(rate(of(&a, "iwarp-lossy"), 0, 8) > 2 * rate(of(&a, "iwarp-pfc"), 0, 8));
+    done(&a);
+}
+
+/* Choudhury and Hahne 1998: a queue alone holds at most alpha / (1 + alpha) of the buffer, here to within a frame. */
+static void thresholds_share_the_buffer(void **state)
+{
+    (void)state;
+    static const struct { const char *fabric; double alpha; } sweep[] = { { "alpha-1-8", 0.125 }, { "alpha-1-2", 0.5 }, { "alpha-1", 1 }, { "alpha-2", 2 }, { "alpha-8", 8 } };
+    struct all a;
+    run_all("scenarios/buffer-sharing.xml", &a);
+    for (size_t i = 0; i < 5; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "iwarp-%s", sweep[i].fabric);
+        const struct result *r = of(&a, name);
+        double most = 1e6 * sweep[i].alpha / (1 + sweep[i].alpha);
+        if (fabs((double)r->peak_queue_bytes - most) > 1538)
+            fail_msg("%s: a peak of %llu B, expected %.0f", name, (unsigned long long)r->peak_queue_bytes, most);
+    }
+    CLAIM(drops(of(&a, "iwarp-alpha-1-8"), "buffer") > drops(of(&a, "iwarp-alpha-8"), "buffer"));
+    done(&a);
+}
+
+static void each_mistake_has_its_price(void **state)
+{
+    (void)state;
+    struct all a;
+    run_all("scenarios/tuning-mistakes.xml", &a);
+    const struct result *right = of(&a, "roce-right");
+    CLAIM(drops(right, "buffer") == 0 && right->timeouts == 0 && right->retransmitted_packets == 0 && right->lossless_drops == 0);
+    CLAIM(drops(of(&a, "roce-hop-without-pfc"), "buffer") > 0 && of(&a, "roce-hop-without-pfc")->retransmitted_packets > 0);
+    CLAIM(of(&a, "roce-wrong-class")->pause_frames == 0 && drops(of(&a, "roce-wrong-class"), "buffer") > 0);
+    CLAIM(latency_us(of(&a, "roce-wrong-class"), 0, 1) > 5 * latency_us(right, 0, 1));
+    CLAIM(of(&a, "roce-ecn-off")->pause_frames > 2 * right->pause_frames && of(&a, "roce-ecn-off")->cnps == 0 && right->cnps > 0);
+    CLAIM(drops(of(&a, "roce-ecn-off"), "buffer") == 0);
+    CLAIM(of(&a, "roce-headroom-short")->lossless_drops > 0 && of(&a, "roce-headroom-short")->headroom_short_bytes > 10000);
+    CLAIM(latency_us(of(&a, "roce-headroom-short"), 0, 1) > 5 * latency_us(right, 0, 1));
+    CLAIM(drops(of(&a, "roce-mtu-1500"), "mtu") > 0 && isinf(latency_us(of(&a, "roce-mtu-1500"), 0, 0.5)));
+    /* iWARP delivers all in each of them. */
+    static const char *const mistakes[] = { "right", "hop-without-pfc", "wrong-class", "ecn-off", "headroom-short", "mtu-1500" };
+    for (size_t i = 0; i < 6; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "iwarp-%s", mistakes[i]);
+        const struct result *r = of(&a, name);
+        for (size_t k = 0; k < r->nmessages; k++)
+            CLAIM(r->messages[k].outcome == RESULT_OK);
+        CLAIM(latency_us(r, 0, 1) < 100000);
+    }
+    CLAIM(latency_us(of(&a, "iwarp-mtu-1500"), 0, 1) < 1.01 * latency_us(of(&a, "iwarp-right"), 0, 1));
+    done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pfc_is_unfair_and_has_victims), cmocka_unit_test(a_slow_receiver_stops_the_others), cmocka_unit_test(one_class_blocks_another_does_not),
+        cmocka_unit_test(thresholds_share_the_buffer), cmocka_unit_test(each_mistake_has_its_price),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
