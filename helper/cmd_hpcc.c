@@ -24,7 +24,13 @@ static int complain(const char *path, int line, const char *text)
 /* What the flows ask of the rest: when the last begins after the first, and their priorities. */
 struct demand { int64_t span_ps; unsigned prios, prio; };
 
-static int read_demand(const char *const path[2], struct demand *d)
+static void remark(const char *path, int line, const char *what, size_t n, bool quiet)
+{
+    if (line && !quiet)
+        fprintf(stderr, "%s:%d: from here on the file is taken for a remark: its first line announces %zu %s\n", path, line, n, what);
+}
+
+static int read_demand(const char *const path[2], bool quiet, struct demand *d)
 {
     struct network_file net;
     struct network_file_error ne;
@@ -38,9 +44,11 @@ static int read_demand(const char *const path[2], struct demand *d)
         abort();
     bool ok = flows_file_read(path[1], &names, &flow, &n, &fe);
     host_names_fini(&names);
+    remark(path[0], ne.note_line, "links", net.nlinks, quiet);
     network_file_fini(&net);
     if (!ok)
         return complain(path[1], fe.line, fe.text);
+    remark(path[1], fe.note_line, "flows", n, quiet);
     int64_t first = INT64_MAX, last = 0;
     *d = (struct demand){ .prio = flow[0].prio > 7 ? 3 : flow[0].prio };
     d->prios = 1u << d->prio;
@@ -84,7 +92,7 @@ int cmd_hpcc(const struct cli *c)
     size_t len = 0;
     struct demand d;
     const char *const path[2] = { c->args[0], c->args[1] };
-    if (read_demand(path, &d) != 0)
+    if (read_demand(path, c->given & CLI_QUIET, &d) != 0)
         return CLI_BAD;
     FILE *f = open_memstream(&xml, &len);
     if (!f)

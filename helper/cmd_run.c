@@ -203,6 +203,8 @@ static bool read_trace(const struct cli *c, const struct scenario *sc, struct tr
         fprintf(stderr, "%s:%d: %s\n", c->trace, trace->err_line, trace->err);
     else if (!ok)
         fprintf(stderr, "%s: %s\n", c->trace, trace->err);
+    if (ok && trace->unknown && !quiet(c))
+        fprintf(stderr, "%s: %zu nodes that the network does not have are passed over\n", c->trace, trace->unknown);
     host_names_fini(&names);
     return ok;
 }

@@ -213,9 +213,7 @@ static bool read_hpcc(struct text_file *t, uint64_t n, const struct host_names *
         if (to_itself(t, &f) || !add(t, l, &f))
             return false;
     }
-    if (text_file_word(t))
-        return text_file_fail(t, t->line, "\"%s\" comes after the %llu flows that the first line announces", t->word, (unsigned long long)n);
-    return !*t->err;
+    return true;
 }
 
 /* --- both --- */
@@ -238,6 +236,7 @@ static bool read_open(struct text_file *t, const struct host_names *names, struc
 {
     struct list l = { 0 };
     bool ok = read_any(t, names, &l);
+    *e = (struct flows_file_error){ .note_line = ok ? text_file_rest(t) : 0 };
     if (l.n == 0)
         ok = text_file_fail(t, t->line, "the file holds no flow");
     *flows = ok ? l.flow : NULL;

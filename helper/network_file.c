@@ -80,15 +80,18 @@ static bool parse_open(struct text_file *t, struct network_file *n, struct netwo
     while (i < t->len && (t->bytes[i] == ' ' || t->bytes[i] == '\t' || t->bytes[i] == '\r' || t->bytes[i] == '\n'))
         i++;
     bool ok;
+    int rest = 0;
     if (i < t->len && t->bytes[i] == '<') {
         ok = network_graphml_parse(t->bytes, t->len, n, e);
     } else {
         ok = network_hpcc_parse(t, n);
+        rest = text_file_rest(t);
         if (!ok) {
             e->line = t->err_line;
             snprintf(e->text, sizeof e->text, "%s", t->err);
         }
     }
+    e->note_line = ok ? rest : 0;
     text_file_close(t);
     ok = ok && whole(n, e);
     if (!ok)

@@ -9,7 +9,7 @@
 #define NODES_MAX ((UINT64_C(1) << 24) - 2)
 
 /* node[id]: the node's place among hosts, or among switches where is_switch. */
-struct ids { uint32_t *node; bool *is_switch; uint64_t n; };
+struct ids { uint32_t *node; bool *is_switch, *linked; uint64_t n; };
 
 static bool read_switches(struct text_file *t, struct ids *ids, uint64_t nswitches)
 {
@@ -58,6 +58,11 @@ static bool read_link(struct text_file *t, const struct ids *ids, struct topolog
     }
     if (end[0] == end[1])
         return text_file_fail(t, t->line, "link %llu joins node %llu to itself", (unsigned long long)i + 1, (unsigned long long)end[0]);
+    for (int k = 0; k < 2; k++) {
+        if (!ids->is_switch[end[k]] && ids->linked[end[k]])
+            return text_file_fail(t, t->line, "link %llu is the second one of host %llu: hosts have one link", (unsigned long long)i + 1, (unsigned long long)end[k]);
+        ids->linked[end[k]] = true;
+    }
     l->a = ids->node[end[0]];
     l->b = ids->node[end[1]];
     return true;
@@ -73,9 +78,7 @@ static bool read_links(struct text_file *t, const struct ids *ids, struct networ
         if (!read_link(t, ids, l, i, nlinks))
             return false;
     }
-    if (text_file_word(t))
-        return text_file_fail(t, t->line, "\"%s\" comes after the %llu links that the first line announces", t->word, (unsigned long long)nlinks);
-    return !*t->err;
+    return true;
 }
 
 bool network_hpcc_parse(struct text_file *t, struct network_file *n)
@@ -91,11 +94,13 @@ bool network_hpcc_parse(struct text_file *t, struct network_file *n)
         return text_file_fail(t, t->line, "the file is too short for %llu links", (unsigned long long)nlinks);
     ids.node = calloc(ids.n, sizeof *ids.node);
     ids.is_switch = calloc(ids.n, sizeof *ids.is_switch);
-    bool ok = ids.node && ids.is_switch;
+    ids.linked = calloc(ids.n, sizeof *ids.linked);
+    bool ok = ids.node && ids.is_switch && ids.linked;
     if (!ok)
         text_file_fail(t, 0, "out of memory for %llu nodes", (unsigned long long)ids.n);
     ok = ok && read_switches(t, &ids, nswitches) && name_nodes(t, &ids, n, nswitches) && read_links(t, &ids, n, nlinks);
     free(ids.node);
     free(ids.is_switch);
+    free(ids.linked);
     return ok;
 }

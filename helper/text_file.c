@@ -117,6 +117,13 @@ bool text_file_next_line(struct text_file *t)
     return !*t->err && t->at < t->len;
 }
 
+int text_file_rest(const struct text_file *t)
+{
+    struct text_file ahead = *t;
+    skip(&ahead, true);
+    return ahead.at < ahead.len ? ahead.line : 0;
+}
+
 bool text_file_word_count(struct text_file *t, const char *what, uint64_t low, uint64_t high, uint64_t *out)
 {
     char *end;

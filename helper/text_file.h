@@ -35,6 +35,8 @@ bool text_file_word(struct text_file *t);
 bool text_file_word_in_line(struct text_file *t);
 /** Go to the first word of the next line that has any; false at the end of the file. It does not read the word. */
 bool text_file_next_line(struct text_file *t);
+/** The line of the first word that has not been read; 0 at the end of the file. */
+int text_file_rest(const struct text_file *t);
 /** The next word as a whole number in [low, high]; what: what it should be, for the message ("the number of links"). false: err is set. */
 bool text_file_count(struct text_file *t, const char *what, uint64_t low, uint64_t high, uint64_t *out);
 /** t->word as such a number, without reading. */

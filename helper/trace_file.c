@@ -14,15 +14,18 @@ static bool read_nodes(struct text_file *f, const struct host_names *names, stru
     t->nodes = calloc(n ? n : 1, sizeof *t->nodes);
     if (!t->nodes)
         return text_file_fail(f, 0, "out of memory for %llu nodes", (unsigned long long)n);
-    for (t->n = 0; t->n < n; t->n++) {
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t number;
         if (!text_file_word(f))
-            return text_file_fail(f, f->line, "the file ends after %zu of %llu nodes", t->n, (unsigned long long)n);
-        if (!host_names_find(names, f->word, &t->nodes[t->n], why, sizeof why))
+            return text_file_fail(f, f->line, "the file ends after %llu of %llu nodes", (unsigned long long)i, (unsigned long long)n);
+        if (host_names_find(names, f->word, &t->nodes[t->n], why, sizeof why))
+            t->n++;
+        else if (*f->word >= '0' && *f->word <= '9' && text_file_word_count(f, "a node", 0, UINT32_MAX, &number))
+            t->unknown++;
+        else
             return text_file_fail(f, f->line, "%s", why);
     }
-    if (text_file_word(f))
-        return text_file_fail(f, f->line, "\"%s\" comes after the %llu nodes that the first line announces", f->word, (unsigned long long)n);
-    return !*f->err;
+    return true;
 }
 
 static bool finish(struct text_file *f, bool ok, struct trace_file *t)

@@ -9,9 +9,10 @@
 extern "C" {
 #endif
 
-struct trace_file { uint32_t *nodes; size_t n; char err[400]; int err_line; };
+struct trace_file { uint32_t *nodes; size_t n, unknown; char err[400]; int err_line; };
 
-/** Read a list of nodes, hosts or switches; names with nhosts as the number of all nodes. true: nodes (malloc'd) and n, which may be 0.
+/** Read a list of nodes, hosts or switches; names with nhosts as the number of all nodes. true: nodes (malloc'd) and n, which may be 0; as that
+ *  reader does, this one passes over numbers of nodes that are not there (counted in unknown) and what follows the announced number.
  *  false: err and its line (0: the file as a whole). */
 bool trace_file_read(const char *path, const struct host_names *names, struct trace_file *t);
 /** The same from memory. */

@@ -46,6 +46,15 @@ other=$(grep ' > ' "$dir/frames" | grep -vc '10\.0\.0\.1:[0-9]* >')
 forwarded=$(grep -c '> 10\.0\.0\.[456]:.*WRITE' "$dir/frames")
 [ "$forwarded" -ge $((98 + 49 + 20 + 3)) ] && pass 'a trace holds what a switch forwards' || fail "node 7 forwarded $forwarded data packets"
 
+# As the files that come with that simulator: more than is announced, prose at the end, and a trace of nodes that are not there.
+{ cat "$dir/topology.txt"; printf '9 67 25Gbps 0.001ms 0\n\nFirst line: total node #, switch node #, link #\n'; } > "$dir/topology2.txt"
+{ cat "$dir/flow.txt"; printf '7 1 3 100 5000000 2\n\nFirst line: # of flows\n...\n'; } > "$dir/flow2.txt"
+printf '12\n0 1 2 3 4 5 6 7 8 9 10 347\n\nFirst line: tracing node #\nNode IDs...\n' > "$dir/trace2.txt"
+"$rnicsim" hpcc "$dir/topology2.txt" "$dir/flow2.txt" "$dir/trace2.txt" --engine native --no-plots --out "$dir/u" > "$dir/out" 2>&1 || fail 'files with remarks'
+grep -qF 'topology2.txt:10: from here on' "$dir/out" && grep -qF 'flow2.txt:7: from here on' "$dir/out" && grep -qF 'trace2.txt: 4 nodes' "$dir/out" &&
+    pass 'what is not announced is passed over, and told' || fail 'remarks are not told'
+[ "$(digests "$dir/u")" = "$(digests "$dir/a")" ] && pass 'and changes nothing' || fail 'remarks change the run'
+
 cat > "$dir/same.xml" <<'X'
 <scenario name="same">
 <topology file="topology.txt"/>
@@ -79,8 +88,8 @@ printf '2\n0 3 3 100 100000 2\n' > "$dir/short.txt"
 refused 'fewer flows than announced' "short.txt:3: the file ends in flow 2 of 2" "$rnicsim" hpcc "$dir/topology.txt" "$dir/short.txt"
 printf '1\n0 6 3 100 100000 2\n' > "$dir/switch.txt"
 refused 'a flow to a switch' "switch.txt:2: destination: \"6\" is a switch" "$rnicsim" hpcc "$dir/topology.txt" "$dir/switch.txt"
-printf '1\n8\n' > "$dir/t.txt"
-refused 'a trace of no node' "t.txt:2: no host is called \"8\"" "$rnicsim" hpcc "$dir/topology.txt" "$dir/flow.txt" "$dir/t.txt" --out "$dir/no"
+printf '1\nx\n' > "$dir/t.txt"
+refused 'a trace of no node' "t.txt:2: no host is called \"x\"" "$rnicsim" hpcc "$dir/topology.txt" "$dir/flow.txt" "$dir/t.txt" --out "$dir/no"
 [ ! -e "$dir/no" ] && pass 'nothing half-written' || fail 'something written'
 sed -i 's/topology.txt/bad.txt/' "$dir/same.xml"
 refused 'the same from a scenario' "bad.txt:5: link 3" "$rnicsim" check "$dir/same.xml"

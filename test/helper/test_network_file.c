@@ -58,8 +58,8 @@ static void faults_have_lines(void **state)
         { "3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 100 1us 0\n", 4, "link 2: rate: \"100\" has no unit" }, { "3 1 2\n2\n0 2 1Gbps 1 0\n", 3, "link 1: delay: \"1\" has no unit" },
         { "3 1 2\n2\n0 2 1Gbps 1us 2\n", 3, "link 1: error: \"2\" is out of range" }, { "3 1 2\n2\n0 2 9Tbps 1us 0\n", 3, "rate: \"9Tbps\" is out of range: give 1Mbps to 3.2Tbps" },
         { "3 1 2\n2\n0 2 1Gbps 1us 0\n0 0 1Gbps 1us 0\n", 4, "link 2 joins node 0 to itself" }, { "3 1 2\n2\n0 3 1Gbps 1us 0\n", 3, "destination: 3 is not in 0 to 2" },
-        { "3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n7\n", 5, "\"7\" comes after the 2 links" }, { "2 2 1\n0 1\n0 1 1Gbps 1us 0\n", 0, "has no hosts" },
-        { "4 1 3\n3\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", 0, "host 2 cannot be reached from host 0" },
+        { "3 1 3\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n0 2 1Gbps 1us 0\n", 5, "link 3 is the second one of host 0" }, { "2 2 1\n0 1\n0 1 1Gbps 1us 0\n", 0, "has no hosts" },
+        { "6 3 5\n3 4 5\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n2 4 1Gbps 1us 0\n4 5 1Gbps 1us 0\n4 5 1Gbps 1us 0\n", 0, "host 2 cannot be reached from host 0" },
         { "<graphml>\n<grap>", 2, "not well-formed XML" }, { "<scenario/>", 1, "the root element is <scenario>" }, { "<graphml/>", 1, "holds no <graph>" },
         { "<graphml>\n<graph/></graphml>", 2, "no nodes" }, { KEYS "<graph>\n<node id='a'/></graph></graphml>", 4, "node \"a\" has no type" },
         { KEYS "<graph>\n<node id='a'>\n<data key='t'>router</data></node></graph></graphml>", 5, "type \"router\" is neither" },
@@ -87,6 +87,18 @@ static void faults_have_lines(void **state)
     }
 }
 
+/* The files that come with that simulator announce fewer links than they list, to nodes that are not there, and close with prose. */
+static void what_is_not_announced_is_a_remark(void **state)
+{
+    (void)state;
+    static const char text[] = "3 1 2\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n0 67 25Gbps 0.001ms 0\n\nFirst line: total node #\n";
+    struct network_file n;
+    struct network_file_error e;
+    assert_true(network_file_parse(text, sizeof text - 1, &n, &e));
+    assert_true(n.nlinks == 2 && n.nhosts == 2 && e.note_line == 5);
+    network_file_fini(&n);
+}
+
 /* Hosts need not come first in the file: they do in the network. */
 static void ids_in_any_order(void **state)
 {
@@ -105,7 +117,7 @@ static void ids_in_any_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_gives_the_same_network), cmocka_unit_test(faults_have_lines), cmocka_unit_test(ids_in_any_order),
+        cmocka_unit_test(every_form_gives_the_same_network), cmocka_unit_test(faults_have_lines), cmocka_unit_test(ids_in_any_order), cmocka_unit_test(what_is_not_announced_is_a_remark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
