@@ -104,6 +104,28 @@ int result_write_queue(const struct result *r, const char *path, char *err, size
     return out_close(&o, err, errlen);
 }
 
+int result_write_flows(const struct result *r, const char *path, char *err, size_t errlen)
+{
+    struct out_file o;
+    if (out_open(&o, path, err, errlen) != 0)
+        return -1;
+    fputs("time_ns,flow,src,dst,rate_bps,goodput_bps,alpha,window_B,rtt_ns\n", o.f);
+    for (size_t i = 0; i < r->nflows; i++) {
+        const struct result_flow_sample *s = &r->flows[i];
+        put_ns(o.f, s->at_ps);
+        fprintf(o.f, ",%u,%u,%u,", s->flow, s->src, s->dst);
+        if (s->rate_bps >= 0)
+            fprintf(o.f, "%" PRId64, s->rate_bps);
+        fprintf(o.f, ",%" PRId64 ",%.6g,", s->goodput_bps, s->alpha);
+        if (s->window_bytes >= 0)
+            fprintf(o.f, "%" PRId64, s->window_bytes);
+        fputc(',', o.f);
+        put_ns(o.f, s->rtt_ps);
+        fputc('\n', o.f);
+    }
+    return out_close(&o, err, errlen);
+}
+
 int result_write_index(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen)
 {
     struct out_file o;

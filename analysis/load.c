@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reading a result directory back: variants.csv, then each variant's messages.csv and queue.csv. */
+/* Reading a result directory back: variants.csv, then each variant's messages.csv, queue.csv and flows.csv. */
 #include "load_internal.h"
 
 #include <errno.h>
@@ -105,6 +105,34 @@ static void load_queue(const char *path, struct result *r)
     fclose(f);
 }
 
+static int64_t whole_of(const char *s) { return *s ? strtoll(s, NULL, 10) : -1; }
+
+/* Nor is a missing flows.csv, which a scenario must ask for. */
+static void load_flows(const char *path, struct result *r)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL, *field[9];
+    size_t cap = 0, room = 0, no = 0;
+    if (!f)
+        return;
+    while (getline(&line, &cap, f) > 0) {
+        if (no++ == 0 || split(line, field, 9) != 9)
+            continue;
+        if (r->nflows == room) {
+            room = room ? 2 * room : 1024;
+            struct result_flow_sample *grown = realloc(r->flows, room * sizeof *grown);
+            if (!grown)
+                break;
+            r->flows = grown;
+        }
+        r->flows[r->nflows++] = (struct result_flow_sample){ .at_ps = ps_of(field[0]), .flow = (uint32_t)strtoul(field[1], NULL, 10),
+            .src = (uint32_t)strtoul(field[2], NULL, 10), .dst = (uint32_t)strtoul(field[3], NULL, 10), .rate_bps = whole_of(field[4]),
+            .goodput_bps = whole_of(field[5]), .alpha = strtod(field[6], NULL), .window_bytes = whole_of(field[7]), .rtt_ps = ps_of(field[8]) };
+    }
+    free(line);
+    fclose(f);
+}
+
 static int load_variant(const char *dir, char **field, struct result *r, char *err, size_t errlen)
 {
     char path[4096];
@@ -120,6 +148,8 @@ static int load_variant(const char *dir, char **field, struct result *r, char *e
     r->lossless = r->xoff_bytes > 0;
     snprintf(path, sizeof path, "%s/%s/queue.csv", dir, r->name);
     load_queue(path, r);
+    snprintf(path, sizeof path, "%s/%s/flows.csv", dir, r->name);
+    load_flows(path, r);
     snprintf(path, sizeof path, "%s/%s/messages.csv", dir, r->name);
     return load_messages(path, r, err, errlen);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Plots by gnuplot, as SVG and PNG. Colour tells the transport (Okabe and Ito's palette, told apart by the colour-blind), the
  * dash the fabric. Each plot's script with its data stays beside it, to be changed by hand. */
-#include "load_internal.h"
+#include "plot_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,34 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define CURVE_POINTS 800
 #define SIZE_BINS 24
 #define FLOW_PAIRS 16
 #define FLOW_BARS 64
-
-/* Results that share transport, fabric and load: the seeds of one curve. */
-struct curve {
-    const struct result **r;
-    size_t n;
-    int colour, dash;
-    char title[2 * RESULT_NAME_MAX + 40];
-};
-
-struct plotter {
-    const char *dir;
-    struct result *all;
-    size_t nall;
-    struct curve *curves;
-    size_t ncurves;
-    FILE *say;
-    char *err;
-    size_t errlen;
-};
-
-static const char *const palette[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000" };
 
 /* As dashes tell fabrics of curves, fills tell them of bars. */
 static const char *const flow_fill[] = { "solid 1", "solid 0.45", "pattern 4", "pattern 1", "solid 0.2", "pattern 5" };
@@ -97,7 +73,7 @@ static int make_curves(struct plotter *p)
             continue;
         p->ncurves++;
         /* One transport alone: colours tell the fabrics, too. */
-        v->colour = index_of(p, i, one) % (int)(sizeof palette / sizeof palette[0]);
+        v->colour = index_of(p, i, one) % PLOT_COLOURS;
         v->dash = 1 + index_of(p, i, true);
         snprintf(v->title, sizeof v->title, "%s, %s", r->transport, r->fabric);
     }
@@ -119,95 +95,10 @@ static double *curve_values(const struct curve *c, enum result_metric metric, si
     return v;
 }
 
-static void script_head(FILE *f, const char *title, const char *xlabel, const char *ylabel)
-{
-    fprintf(f,
-            "# Made by rnicsim; change it and run: gnuplot THIS_FILE\n"
-            "set encoding utf8\nset datafile separator ','\n"
-            "set title \"%s\" noenhanced\nset xlabel \"%s\" noenhanced\nset ylabel \"%s\" noenhanced\n"
-            "set key outside below center horizontal noenhanced samplen 4 width 2 spacing 1.1\nset xlabel offset 0,0.4\n"
-            "set rmargin 5\nset grid xtics ytics mxtics lc rgb '#dddddd' lw 0.6\nset border 3\nset xtics nomirror\nset ytics nomirror\n",
-            title, xlabel, ylabel);
-}
-
-/* The plot command twice, for both terminals. */
-static void script_tail(FILE *f, const char *base, const char *plot)
-{
-    fprintf(f, "set terminal svg size 960,600 font 'Helvetica,14' background rgb 'white'\nset output '%s.svg.part'\n%s\nunset output\n", base, plot);
-    fprintf(f, "set terminal pngcairo size 1280,800 font 'Helvetica,13' background rgb 'white'\nset output '%s.png.part'\n%s\nunset output\n", base, plot);
-}
-
-/* Runs gnuplot on dir/plots/base.gp and renames what it wrote. */
-static int run_gnuplot(struct plotter *p, const char *base)
-{
-    char cmd[4600], from[4200], to[4200];
-    snprintf(cmd, sizeof cmd, "cd '%s/plots' && gnuplot '%s.gp' 2>'%s.log'", p->dir, base, base);
-    int rc = system(cmd);
-    if (rc != 0) {
-        if (WIFEXITED(rc) && WEXITSTATUS(rc) == 127)
-            snprintf(p->err, p->errlen, "gnuplot is not installed (Debian package gnuplot-nox): no plots made; the data is in %s", p->dir);
-        else
-            snprintf(p->err, p->errlen, "gnuplot failed on %s/plots/%s.gp; its words are in %s.log beside it", p->dir, base, base);
-        return -1;
-    }
-    snprintf(from, sizeof from, "%s/plots/%s.log", p->dir, base);
-    unlink(from);
-    static const char *const suffix[] = { "svg", "png" };
-    for (int i = 0; i < 2; i++) {
-        snprintf(from, sizeof from, "%s/plots/%s.%s.part", p->dir, base, suffix[i]);
-        snprintf(to, sizeof to, "%s/plots/%s.%s", p->dir, base, suffix[i]);
-        if (rename(from, to) != 0) {
-            snprintf(p->err, p->errlen, "%s: %s", to, strerror(errno));
-            return -1;
-        }
-        if (p->say)
-            fprintf(p->say, "%s%s", i ? "  " : "", to);
-    }
-    if (p->say)
-        fputc('\n', p->say);
-    return 0;
-}
-
-/* A script being written: the data blocks go straight to the file, the plot command grows aside. */
-struct script { FILE *f; char *plot; size_t plotlen; FILE *cmd; char base[96]; };
-
-static int script_begin(struct plotter *p, struct script *s, const char *base)
-{
-    char path[4200];
-    memset(s, 0, sizeof *s);
-    snprintf(s->base, sizeof s->base, "%s", base);
-    snprintf(path, sizeof path, "%s/plots/%s.gp", p->dir, base);
-    s->f = fopen(path, "w");
-    s->cmd = open_memstream(&s->plot, &s->plotlen);
-    if (s->f && s->cmd)
-        return 0;
-    snprintf(p->err, p->errlen, "%s: %s", path, strerror(errno));
-    if (s->f)
-        fclose(s->f);
-    if (s->cmd)
-        fclose(s->cmd);
-    free(s->plot);
-    return -1;
-}
-
-static int script_end(struct plotter *p, struct script *s)
-{
-    fclose(s->cmd);
-    if (s->plotlen)
-        script_tail(s->f, s->base, s->plot);
-    free(s->plot);
-    int bad = ferror(s->f);
-    if (fclose(s->f) != 0 || bad) {
-        snprintf(p->err, p->errlen, "%s/plots/%s.gp: %s", p->dir, s->base, strerror(errno));
-        return -1;
-    }
-    return s->plotlen ? run_gnuplot(p, s->base) : 0;
-}
-
-static void plot_item(struct script *s, const struct curve *c, size_t block, const char *using, const char *with, const char *suffix, double width)
+static void plot_item(struct plot_script *s, const struct curve *c, size_t block, const char *using, const char *with, const char *suffix, double width)
 {
     fprintf(s->cmd, "%s$d%zu using %s with %s lc rgb '%s' dt %s lw %.1f title \"%s%s\"", ftell(s->cmd) > 0 ? ", \\\n     " : "plot ", block, using, with,
-            palette[c->colour], dashes[(size_t)(c->dash - 1) % DASHES], width, c->title, suffix);
+            plot_palette[c->colour], dashes[(size_t)(c->dash - 1) % DASHES], width, c->title, suffix);
 }
 
 /* Indices of at most CURVE_POINTS of n sorted samples: all of a small set; of a large one evenly, and densely in the tail. */
@@ -223,11 +114,11 @@ static size_t next_point(size_t i, size_t n)
 
 static int plot_distribution(struct plotter *p, double load, bool tail, const char *base, const char *title)
 {
-    struct script s;
+    struct plot_script s;
     char failed[48];
-    if (script_begin(p, &s, base) != 0)
+    if (plot_script_begin(p, &s, base) != 0)
         return -1;
-    script_head(s.f, title, "latency (microseconds)", tail ? "share of messages slower" : "share of messages");
+    plot_script_head(s.f, title, "latency (microseconds)", tail ? "share of messages slower" : "share of messages");
     fprintf(s.f, "set logscale x\nset format x '%%.12g'\n%s", tail ? "set logscale y\nset format y '10^{%L}'\n" : "set yrange [0:1]\n");
     for (size_t c = 0; c < p->ncurves; c++) {
         const struct curve *v = &p->curves[c];
@@ -250,7 +141,7 @@ static int plot_distribution(struct plotter *p, double load, bool tail, const ch
         }
         free(x);
     }
-    return script_end(p, &s);
+    return plot_script_end(p, &s);
 }
 
 struct sized { double bytes, slowdown; };
@@ -303,10 +194,10 @@ static void put_size_bins(FILE *f, const struct sized *m, size_t n)
 
 static int plot_slowdown(struct plotter *p, double load, const char *base, const char *title)
 {
-    struct script s;
-    if (script_begin(p, &s, base) != 0)
+    struct plot_script s;
+    if (plot_script_begin(p, &s, base) != 0)
         return -1;
-    script_head(s.f, title, "message size (bytes)", "slowdown (latency by the unloaded ideal)");
+    plot_script_head(s.f, title, "message size (bytes)", "slowdown (latency by the unloaded ideal)");
     fputs("set logscale xy\nset format x '%.0s%c'\nset yrange [1:*]\n", s.f);
     for (size_t c = 0; c < p->ncurves; c++) {
         const struct curve *v = &p->curves[c];
@@ -323,15 +214,15 @@ static int plot_slowdown(struct plotter *p, double load, const char *base, const
         }
         free(m);
     }
-    return script_end(p, &s);
+    return plot_script_end(p, &s);
 }
 
 static int plot_queue(struct plotter *p, double load, const char *base, const char *title)
 {
-    struct script s;
-    if (script_begin(p, &s, base) != 0)
+    struct plot_script s;
+    if (plot_script_begin(p, &s, base) != 0)
         return -1;
-    script_head(s.f, title, "time (ms)", "largest egress queue (KB)");
+    plot_script_head(s.f, title, "time (ms)", "largest egress queue (KB)");
     /* Twice the time of posting: a collapse that drags on for ever would squeeze the rest into the axis. */
     int64_t last_ps = 0;
     for (size_t i = 0; i < p->nall; i++)
@@ -358,7 +249,7 @@ static int plot_queue(struct plotter *p, double load, const char *base, const ch
         fputs("EOD\n", s.f);
         plot_item(&s, v, c, "1:2", "lines", "", 1.4);
     }
-    return script_end(p, &s);
+    return plot_script_end(p, &s);
 }
 
 /* --- rates of single flows, where pairs of hosts are few --- */
@@ -402,16 +293,16 @@ static double pair_rate(const struct curve *v, struct pair pair)
 static int plot_flows(struct plotter *p, double load, const char *base, const char *title)
 {
     struct pair pair[FLOW_PAIRS];
-    struct script s;
+    struct plot_script s;
     size_t n = flow_pairs(p, load, pair);
     size_t bars = 0;
     for (size_t c = 0; c < p->ncurves; c++)
         bars += same_load(p->curves[c].r[0]->load, load) ? n : 0;
     if (n < 2 || n > FLOW_PAIRS || bars > FLOW_BARS)
         return 0;
-    if (script_begin(p, &s, base) != 0)
+    if (plot_script_begin(p, &s, base) != 0)
         return -1;
-    script_head(s.f, title, "from host > to host", "rate while under way (Gb/s)");
+    plot_script_head(s.f, title, "from host > to host", "rate while under way (Gb/s)");
     fputs("set yrange [0:*]\nset style data histograms\nset style histogram clustered gap 1.5\nset style fill solid 1 border lc rgb '#444444'\n"
           "set xtics noenhanced\n", s.f);
     for (size_t c = 0; c < p->ncurves; c++) {
@@ -422,18 +313,18 @@ static int plot_flows(struct plotter *p, double load, const char *base, const ch
         for (size_t k = 0; k < n; k++)
             fprintf(s.f, "%u > %u,%.6g\n", pair[k].src, pair[k].dst, pair_rate(v, pair[k]));
         fputs("EOD\n", s.f);
-        fprintf(s.cmd, "%s$d%zu using 2:xtic(1) lc rgb '%s' fs %s title \"%s\"", ftell(s.cmd) > 0 ? ", \\\n     " : "plot ", c, palette[v->colour],
+        fprintf(s.cmd, "%s$d%zu using 2:xtic(1) lc rgb '%s' fs %s title \"%s\"", ftell(s.cmd) > 0 ? ", \\\n     " : "plot ", c, plot_palette[v->colour],
                 flow_fill[(size_t)(v->dash - 1) % (sizeof flow_fill / sizeof flow_fill[0])], v->title);
     }
-    return script_end(p, &s);
+    return plot_script_end(p, &s);
 }
 
 static int plot_against_load(struct plotter *p)
 {
-    struct script s;
-    if (script_begin(p, &s, "latency-load") != 0)
+    struct plot_script s;
+    if (plot_script_begin(p, &s, "latency-load") != 0)
         return -1;
-    script_head(s.f, p->nall ? p->all[0].scenario : "", "load (percent of the access links)", "latency (microseconds)");
+    plot_script_head(s.f, p->nall ? p->all[0].scenario : "", "load (percent of the access links)", "latency (microseconds)");
     fputs("set logscale y\n", s.f);
     for (size_t c = 0; c < p->ncurves; c++) {
         const struct curve *v = &p->curves[c];
@@ -460,7 +351,7 @@ static int plot_against_load(struct plotter *p)
         plot_item(&s, v, c, "1:2", "linespoints pt 6 ps 0.7", ", median", 1);
         plot_item(&s, v, c, "1:3", "linespoints pt 7 ps 0.7", ", p99", 2.2);
     }
-    return script_end(p, &s);
+    return plot_script_end(p, &s);
 }
 
 static int plot_load(struct plotter *p, double load, bool name_it)
@@ -512,6 +403,8 @@ static int plot_all(struct plotter *p)
         if (j == i && plot_load(p, p->all[i].load, vary) != 0)
             return -1;
     }
+    if (plot_traces(p) != 0)
+        return -1;
     return vary ? plot_against_load(p) : 0;
 }
 

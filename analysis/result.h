@@ -33,6 +33,15 @@ struct result_queue_sample { int64_t at_ps; uint64_t peak_bytes; };   /* largest
 /** A lossless class: the ingress port that came nearest to its XOFF threshold, and the port with the least headroom left. */
 struct result_class { uint32_t prio; uint64_t peak_bytes, xoff_bytes, headroom_bytes, least_headroom_bytes; uint32_t node, port; };
 
+/** A connection's congestion control at a time; a row of flows.csv. */
+struct result_flow_sample {
+    int64_t  at_ps;
+    uint32_t flow, src, dst;
+    int64_t  rate_bps, window_bytes, rtt_ps;   /* -1: not limited so, or not known */
+    int64_t  goodput_bps;                      /* acknowledged since the sample before */
+    double   alpha;
+};
+
 struct result_host { uint32_t node; int64_t busy_ps; };
 
 struct result {
@@ -59,6 +68,7 @@ struct result {
     uint64_t lossless_drops, headroom_short_bytes;
     struct result_host *hosts; size_t nhosts;
     struct result_queue_sample *queue; size_t nqueue;
+    struct result_flow_sample *flows; size_t nflows;   /* by time, then flow */
     uint64_t faster_than_alone;           /* messages whose self_slowdown is 1 because the calibration was slower (run_ideal.h) */
     uint64_t packet_hops, events;
     double wall_s;                        /* not written to files that must be reproducible; nor is: */
@@ -97,6 +107,8 @@ int result_write_messages(const struct result *r, const char *path, char *err, s
 int result_write_summary(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
 /** queue.csv: time and the largest egress queue since the sample before. */
 int result_write_queue(const struct result *r, const char *path, char *err, size_t errlen);
+/** flows.csv: the sampled congestion control of each connection. */
+int result_write_flows(const struct result *r, const char *path, char *err, size_t errlen);
 /** variants.csv in a result directory: one row a variant and seed (name, transport, fabric, load, seed), what plots start from. */
 int result_write_index(const struct result *const *r, size_t n, const char *path, char *err, size_t errlen);
 /** The terminal's table: a column a variant, its seeds merged (they must stand together in r) with 95 % confidence intervals of the
@@ -105,7 +117,7 @@ void result_print_table(const struct result *const *r, size_t n, int width, void
 /** What became of the lossless classes, in one line without an end: "no pauses: peak queue 41.0 KB of 220.0 KB". "" if there is none. Returns
  *  buf. */
 const char *result_verdict(const struct result *r, char *buf, size_t len);
-/** Plots of a result directory (it reads messages.csv, queue.csv and summary.json there), as SVG and PNG by gnuplot. Names the files on
+/** Plots of a result directory (it reads messages.csv, queue.csv, flows.csv and variants.csv there), as SVG and PNG by gnuplot. Names the files on
  *  stdio_file unless NULL. */
 int result_plot_dir(const char *dir, void *stdio_file, char *err, size_t errlen);
 

@@ -11,10 +11,12 @@ void result_fini(struct result *r)
     free(r->messages);
     free(r->hosts);
     free(r->queue);
+    free(r->flows);
     r->messages = NULL;
     r->hosts = NULL;
     r->queue = NULL;
-    r->nmessages = r->nhosts = r->nqueue = 0;
+    r->flows = NULL;
+    r->nmessages = r->nhosts = r->nqueue = r->nflows = 0;
 }
 
 static int ascending(const void *a, const void *b)

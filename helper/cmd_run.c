@@ -147,7 +147,7 @@ static int finish(const struct cli *c, const struct scenario *sc, const struct j
             list[n++] = &jobs->results[i];
     if (n && !quiet(c)) {
         result_print_table(list, n, width_of_terminal(), stdout);
-        printf("\nResults: %s/summary.json and %zu director%s with messages.csv and queue.csv\n", dir, n, n == 1 ? "y" : "ies");
+        printf("\nResults: %s/summary.json and %zu director%s with messages.csv and queue.csv%s\n", dir, n, n == 1 ? "y" : "ies", list[0]->nflows ? ", and flows.csv" : "");
         fflush(stdout);
     }
     if (n && !(c->given & CLI_NO_PLOTS) && result_plot_dir(dir, quiet(c) ? NULL : stdout, err, sizeof err) != 0)

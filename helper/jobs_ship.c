@@ -20,7 +20,8 @@ static void *get(FILE *f, size_t size, size_t n, bool *ok)
 bool jobs_ship_write(FILE *f, const struct result *r)
 {
     return put(f, r, sizeof *r, 1) && put(f, r->messages, sizeof *r->messages, r->nmessages) &&
-           put(f, r->hosts, sizeof *r->hosts, r->nhosts) && put(f, r->queue, sizeof *r->queue, r->nqueue) && fflush(f) == 0;
+           put(f, r->hosts, sizeof *r->hosts, r->nhosts) && put(f, r->queue, sizeof *r->queue, r->nqueue) &&
+           put(f, r->flows, sizeof *r->flows, r->nflows) && fflush(f) == 0;
 }
 
 bool jobs_ship_read(FILE *f, struct result *r)
@@ -33,6 +34,7 @@ bool jobs_ship_read(FILE *f, struct result *r)
     r->messages = get(f, sizeof *r->messages, r->nmessages, &ok);
     r->hosts = get(f, sizeof *r->hosts, r->nhosts, &ok);
     r->queue = get(f, sizeof *r->queue, r->nqueue, &ok);
+    r->flows = get(f, sizeof *r->flows, r->nflows, &ok);
     if (!ok) {
         result_fini(r);
         memset(r, 0, sizeof *r);

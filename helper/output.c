@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const run_files[] = { "messages.csv", "queue.csv", "capture.pcap", "messages.csv.part", "queue.csv.part", "capture.pcap.part" };
+static const char *const run_files[] = { "messages.csv", "queue.csv", "flows.csv", "capture.pcap", "messages.csv.part", "queue.csv.part", "flows.csv.part", "capture.pcap.part" };
 static const char *const top_files[] = { "summary.json", "variants.csv", "summary.json.part", "variants.csv.part" };
 static const char *const plot_suffixes[] = { ".svg", ".png", ".gp", ".log", ".dat", ".part" };
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -138,16 +138,23 @@ int output_begin(const char *dir, const struct scenario *sc, char *err, size_t e
 
 int output_run(const char *dir, const struct result *r, char *err, size_t errlen)
 {
+    static const struct { const char *name; int (*write)(const struct result *, const char *, char *, size_t); } file[] = {
+        { "messages.csv", result_write_messages }, { "queue.csv", result_write_queue }, { "flows.csv", result_write_flows },
+    };
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s/messages.csv", dir, r->name);
-    if (result_write_messages(r, path, err, errlen) != 0)
+    for (size_t i = 0; i < COUNT(file); i++) {
+        if (file[i].write == result_write_flows && r->nflows == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s/%s", dir, r->name, file[i].name);
+        if (file[i].write(r, path, err, errlen) == 0)
+            continue;
+        while (i-- > 0) {
+            snprintf(path, sizeof path, "%s/%s/%s", dir, r->name, file[i].name);
+            unlink(path);
+        }
         return -1;
-    snprintf(path, sizeof path, "%s/%s/queue.csv", dir, r->name);
-    if (result_write_queue(r, path, err, errlen) == 0)
-        return 0;
-    snprintf(path, sizeof path, "%s/%s/messages.csv", dir, r->name);
-    unlink(path);
-    return -1;
+    }
+    return 0;
 }
 
 int output_end(const char *dir, const struct scenario *sc, const struct jobs_result *jobs, char *err, size_t errlen)

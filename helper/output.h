@@ -2,7 +2,7 @@
 /** A result directory:
  *
  *      DIR/summary.json, variants.csv                      written last, when all runs that will end have ended
- *      DIR/<variant>/messages.csv, queue.csv, capture.pcap a directory for each run
+ *      DIR/<variant>/messages.csv, queue.csv, flows.csv, capture.pcap a directory for each run
  *      DIR/plots/                                          by result_plot_dir
  *
  *  Every file is written beside its place and renamed. A directory that holds an earlier run's results (it has a variants.csv of ours)

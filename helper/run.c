@@ -5,6 +5,7 @@
 #include "../model/fabric/switch_params.h"
 #include "capture.h"
 #include "engine.h"
+#include "run_flows.h"
 #include "run_ideal.h"
 #include "run_net.h"
 
@@ -28,6 +29,7 @@ struct run {
     bool started, stopped, out_of_memory;
     struct result_queue_sample *queue;
     size_t nqueue, queue_room;
+    struct run_flows flows;
     uint64_t setup_wire;
     size_t heap_before, net_bytes;
     char *err;
@@ -163,6 +165,15 @@ static void tick(struct sim *s, void *ctx, void *arg)
         sim_at(s, now + m->sample_interval_ps, own_key(), tick, r, NULL);
 }
 
+/* Its own rhythm: control moves faster than queues need to be seen. */
+static void flow_tick(struct sim *s, void *ctx, void *arg)
+{
+    struct run *r = ctx;
+    (void)arg;
+    run_flows_take(&r->flows, &r->net, sim_now(s) - r->start_ps);
+    sim_at(s, sim_now(s) + r->sc->measure->flow_interval_ps, own_key(), flow_tick, r, NULL);
+}
+
 static int let_go(struct run *r)
 {
     struct sim *s = r->net.sim;
@@ -170,6 +181,8 @@ static int let_go(struct run *r)
     fabric_queue_peak_take(r->net.fabric);
     wl_start(r->wl, r->start_ps);
     sim_at(s, r->start_ps, own_key(), tick, r, NULL);
+    if (r->sc->measure->flow_interval_ps)
+        sim_at(s, r->start_ps, own_key(), flow_tick, r, NULL);
     return engine_run(r->opt->engine, s, SIM_NEVER_PS, r->err, r->errlen);
 }
 
@@ -357,6 +370,9 @@ static int take_stock(struct run *r, struct result *out)
     out->queue = r->queue;
     out->nqueue = r->nqueue;
     r->queue = NULL;
+    out->flows = r->flows.row;
+    out->nflows = r->flows.n;
+    r->flows.row = NULL;
     rc = take_hosts(r, out);
     return rc == SIM_OK ? run_ideal_fill(&r->net, r->sc, r->v, r->sc->measure->self_slowdown != 0, out, r->err, r->errlen) : rc;
 }
@@ -419,6 +435,7 @@ int run_variant(const struct scenario *sc, const struct variant *v, const struct
     wl_free(r.wl);
     net_close(&r.net);
     free(r.queue);
+    run_flows_fini(&r.flows);
     if (rc != SIM_OK)
         result_fini(out);
     return rc;

@@ -67,6 +67,7 @@ extern const struct param_table transport_params_table;
     X(seed, COUNT, 1, 0, INT64_C(9007199254740992), NULL, "first seed of the random streams", "rnicsim") \
     X(reps, COUNT, 1, 1, 10000, NULL, "repetitions, each with the next seed", "rnicsim") \
     X(sample_interval_ps, TIME, 10000000.0, 1000, INT64_C(1000000000000000), NULL, "interval of the queue depth samples in queue.csv", "rnicsim") \
+    X(flow_interval_ps, TIME, 0, 0, INT64_C(1000000000000000), NULL, "interval of the samples of each connection's rate, alpha, window and round trip in flows.csv; 0: no such file", "rnicsim") \
     X(self_slowdown, BOOL, 1, 0, 1, NULL, "also compare each message with the same transport alone and warm (costs short simulations)", "rnicsim")
 struct measure_params { PARAM_FIELDS(MEASURE_PARAMS) };
 extern const struct param_table measure_params_table;

@@ -47,6 +47,8 @@ const struct roce_params *roce_qp_params(const struct rnic_qp *qp);
 uint32_t roce_qp_first_psn(const struct rnic_qp *qp);
 void roce_qp_set_first_psn(struct rnic_qp *qp, uint32_t psn);
 const struct cc *roce_qp_cc(const struct rnic_qp *qp);
+/** Requester: bytes acknowledged and bytes sent so far, in full packets. */
+void roce_qp_progress(const struct rnic_qp *qp, uint64_t *acked_bytes, uint64_t *sent_bytes);
 
 #ifdef __cplusplus
 }

@@ -324,3 +324,10 @@ const struct roce_params *roce_qp_params(const struct rnic_qp *qp) { return ((co
 uint32_t roce_qp_first_psn(const struct rnic_qp *qp) { return ((const struct roce_qp *)(const void *)qp)->psn0; }
 void roce_qp_set_first_psn(struct rnic_qp *qp, uint32_t psn) { roce_of(qp)->psn0 = psn & ROCE_PSN_MASK; }
 const struct cc *roce_qp_cc(const struct rnic_qp *qp) { return &((const struct roce_qp *)(const void *)qp)->cc; }
+
+void roce_qp_progress(const struct rnic_qp *qp, uint64_t *acked_bytes, uint64_t *sent_bytes)
+{
+    const struct roce_qp *q = (const struct roce_qp *)(const void *)qp;
+    *acked_bytes = q->req.una << q->mtu_shift;
+    *sent_bytes = q->req.max << q->mtu_shift;
+}

@@ -138,6 +138,15 @@ static void files_round_trip(void **state)
     assert_int_equal(result_write_messages(&r, path, err, sizeof err), 0);
     snprintf(path, sizeof path, "%s/roce-lossless/queue.csv", dir);
     assert_int_equal(result_write_queue(&r, path, err, sizeof err), 0);
+    struct result_flow_sample flows[3] = {
+        { .at_ps = 1000, .flow = 0, .src = 1, .dst = 2, .rate_bps = 40000000000, .window_bytes = -1, .rtt_ps = 4189440, .goodput_bps = 37, .alpha = .25 },
+        { .at_ps = 1000, .flow = 7, .src = 3, .dst = 2, .rate_bps = -1, .window_bytes = 5000, .rtt_ps = -1, .goodput_bps = 0, .alpha = 0 },
+        { .at_ps = 2000, .flow = 0, .src = 1, .dst = 2, .rate_bps = 20000000000, .window_bytes = -1, .rtt_ps = 4189441, .goodput_bps = 38, .alpha = .5 } };
+    r.flows = flows;
+    r.nflows = 3;
+    snprintf(path, sizeof path, "%s/roce-lossless/flows.csv", dir);
+    assert_int_equal(result_write_flows(&r, path, err, sizeof err), 0);
+    r.flows = NULL;
     struct result *back;
     size_t n;
     assert_int_equal(result_load_dir(dir, &back, &n, err, sizeof err), 0);
@@ -150,6 +159,21 @@ static void files_round_trip(void **state)
     }
     assert_int_equal(back[0].queue[1].peak_bytes, 777);
     near(back[0].load, 0.5);
+    assert_int_equal(back[0].nflows, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct result_flow_sample *a = &flows[i], *b = &back[0].flows[i];
+        assert_true(a->at_ps == b->at_ps && a->flow == b->flow && a->src == b->src && a->dst == b->dst && a->rate_bps == b->rate_bps &&
+                    a->window_bytes == b->window_bytes && a->rtt_ps == b->rtt_ps && a->goodput_bps == b->goodput_bps);
+        near(a->alpha, b->alpha);
+    }
+    static const char *const plot[] = { "rate", "alpha", "window", "rtt" };
+    if (system("gnuplot --version >/dev/null 2>&1") == 0) {
+        assert_int_equal(result_plot_dir(dir, NULL, err, sizeof err), 0);
+        for (size_t i = 0; i < 4; i++) {
+            snprintf(path, sizeof path, "%s/plots/%s-roce-lossless.svg", dir, plot[i]);
+            assert_int_equal(access(path, R_OK), 0);
+        }
+    }
     result_fini(&back[0]);
     free(back);
     snprintf(path, sizeof path, "rm -r %s", dir);

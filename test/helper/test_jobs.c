@@ -47,6 +47,9 @@ static void make_result(const struct variant *v, struct result *out)
     out->nqueue = 3;
     out->queue = calloc(3, sizeof *out->queue);
     out->queue[2].peak_bytes = 77;
+    out->nflows = 2;
+    out->flows = calloc(2, sizeof *out->flows);
+    out->flows[1].rate_bps = (int64_t)v->seed;
     strcpy(out->audit, "ok");
 }
 
@@ -123,6 +126,7 @@ static void results_do_not_depend_on_jobs(void **state)
             assert_string_equal(one->messages[998].status, "flushed");
             assert_string_equal(one->messages[999].status, "ok");
             assert_int_equal(one->queue[2].peak_bytes, 77);
+            assert_int_equal(one->flows[1].rate_bps, one->seed);
         }
         assert_string_equal(r.results[6].name, "t-g-seed3");
         jobs_result_fini(&r);
