@@ -83,7 +83,7 @@ static void write_scenario(FILE *f, const char *const path[2], const struct dema
     fprintf(f, "<transport name=\"roce\" kind=\"roce\" operation=\"write\" prio=\"%u\" dscp=\"%u\" connections=\"per-message\"><host profile=\"ideal\"/>"
                "<roce mtu=\"1024B\"/></transport>\n<workload kind=\"flows\" from-first=\"yes\" file=\"", d->prio, d->prio == 3 ? 26 : d->prio << 3);
     put_escaped(f, path[1]);
-    fprintf(f, "\"/>\n<measure duration=\"%lldps\" drain=\"10s\"/>\n</scenario>\n", (long long)d->span_ps + 1000000);
+    fprintf(f, "\"/>\n<measure duration=\"%lldps\" drain=\"10s\"/>\n</scenario>\n", (long long)d->span_ps + 1000000000000); /* the flows end by themselves */
 }
 
 int cmd_hpcc(const struct cli *c)
