@@ -175,6 +175,7 @@ int replay_bytes(const char *name, const uint8_t *file, size_t len, enum replay_
     int status = read_frames(&r, file, len);
     if (status == 0) {
         replay_roce(&r);
+        replay_iwarp(&r);
         if (r.compared == 0) {
             fprintf(err, "%s: nothing in it that could be replayed: no RoCEv2 or iWARP connection%s\n", name,
                     sides == REPLAY_BOTH ? "" : " with packets of that side");

@@ -87,6 +87,7 @@ struct iwarp_qp {
     uint8_t  open_pending;         /* connect or accept waits for the first call that brings the time */
     uint8_t  dirty;                /* posts have become visible, not looked at yet */
     uint8_t  abort_pending, close_pending;
+    uint8_t  closing;              /* iwarp_qp_close: close when all that was posted is done */
     uint8_t  expect_rtr;           /* responder: the first FPDU is to be the agreed empty message */
     uint8_t  response_turn;        /* Read Responses and the send queue take turns */
     struct iwarp_agreed agreed;

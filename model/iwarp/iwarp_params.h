@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-#define IWARP_RTR_NAMES "none|send|write|read|any"
-enum iwarp_rtr { IWARP_RTR_NONE, IWARP_RTR_SEND, IWARP_RTR_WRITE, IWARP_RTR_READ, IWARP_RTR_ANY };
+#define IWARP_RTR_NAMES "none|send|write|read|any|write-or-read"
+enum iwarp_rtr { IWARP_RTR_NONE, IWARP_RTR_SEND, IWARP_RTR_WRITE, IWARP_RTR_READ, IWARP_RTR_ANY, IWARP_RTR_WRITE_READ };
 #define IWARP_COMPLETE_NAMES "sent|acked"
 enum iwarp_complete { IWARP_COMPLETE_SENT, IWARP_COMPLETE_ACKED };
 
@@ -21,7 +21,7 @@ enum iwarp_placement { IWARP_PLACEMENT_OFF, IWARP_PLACEMENT_MARKERS, IWARP_PLACE
     X(crc, BOOL, 1, 0, 1, NULL, "ask for the MPA CRC; it is used if either side asks", "RFC 5044 7.1.1: CRC is the default") \
     X(markers, BOOL, 0, 0, 1, NULL, "ask the peer for MPA markers in what it sends; each side asks for its own direction", "RFC 5044 4.3, 7.1.1; Linux siw and common cards run without") \
     X(mpa_revision, COUNT, 2, 1, 2, NULL, "MPA revision: 1, or 2 with enhanced start-up (IRD, ORD, RTR)", "RFC 6581; Linux siw starts with 2 and falls back by module option") \
-    X(rtr, ENUM, 4, 0, 4, IWARP_RTR_NAMES, "ready-to-receive messages offered (initiator) or supported (responder) at revision 2; none: client-server model", "RFC 6581 9.2") \
+    X(rtr, ENUM, 4, 0, 5, IWARP_RTR_NAMES, "ready-to-receive messages offered (initiator) or supported (responder) at revision 2; none: client-server model", "RFC 6581 9.2; Linux siw offers write-or-read") \
     X(ird, COUNT, 32, 0, 16382, NULL, "inbound Read Requests accepted at once", "guess; RNICs take 16 to 128 a QP (siw 128)") \
     X(ord, COUNT, 32, 0, 16382, NULL, "outbound Reads outstanding at once, before the peer's IRD limits it", "guess; as ird") \
     X(sq_depth, COUNT, 1024, 1, 65536, NULL, "send queue entries", "guess; common in storage stacks (128 to 1024)") \

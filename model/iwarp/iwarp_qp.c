@@ -79,6 +79,12 @@ void iwarp_qp_settle(struct iwarp_qp *q, int64_t now_ps)
         while (iwarp_stream_announce(q))
             ;
     } while (q->announced == q->framed && q->framed - q->given < 4 * (uint64_t)tcp_emss(q->tcp) && iwarp_tx_frame_next(q));
+    if (q->closing && q->phase == IWARP_FULL && q->sq_next == q->base.sq_visible && q->read_head == q->read_tail && q->inread_head == q->inread_tail) {
+        q->closing = 0;
+        q->phase = IWARP_CLOSED;
+        q->close_pending = 1;
+        (void)rnic_qp_modify(&q->base, RNIC_QP_ERROR);
+    }
     if (tcp_alive(q) && !q->abort_pending)
         tcp_stream_end(q->tcp, now_ps, iwarp_stream_off(q, q->announced));
     if (q->abort_pending) {
@@ -360,3 +366,14 @@ int32_t iwarp_qp_local_error(const struct rnic_qp *qp) { return of_const(qp)->lo
 const struct iwarp_stats *iwarp_qp_stats(const struct rnic_qp *qp) { return &of_const(qp)->stats; }
 int32_t iwarp_qp_terminate_received(const struct rnic_qp *qp) { return of_const(qp)->term_received; }
 const struct tcp_conn *iwarp_qp_tcp(const struct rnic_qp *qp) { return of_const(qp)->tcp; }
+
+int iwarp_qp_close(struct rnic_qp *qp)
+{
+    struct iwarp_qp *q = of(qp);
+    if (q->phase != IWARP_FULL && q->phase != IWARP_WAIT_FIRST)
+        return SIM_ERR_STATE;
+    q->closing = 1;
+    kick(qp);
+    endpoint_changed(&qp->ep);
+    return SIM_OK;
+}

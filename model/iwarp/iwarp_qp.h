@@ -26,6 +26,9 @@ int iwarp_qp_accept(struct rnic_qp *qp, const struct iwarp_peer *peer, void (*up
 int iwarp_qp_set_private_data(struct rnic_qp *qp, const void *bytes, uint32_t len);
 /** What the peer sent with its start-up frame; NULL and 0 before it has come. Good while the QP lives. */
 const uint8_t *iwarp_qp_peer_private_data(const struct rnic_qp *qp, uint32_t *len);
+/** The application is done: what has been posted goes and its Reads are answered, then the stream ends (RFC 5040 6.2, LLP graceful termination) and the QP goes
+ *  to ERROR. SIM_ERR_STATE: not in full operation. */
+int iwarp_qp_close(struct rnic_qp *qp);
 /** The responder will reject the request that comes (before accept's request arrives): reply with R, then close. */
 void iwarp_qp_set_reject(struct rnic_qp *qp);
 /** What start-up agreed on; zero before. */

@@ -9,7 +9,8 @@
 
 static bool offers(const struct iwarp_qp *q, enum iwarp_rtr r)
 {
-    return q->params->rtr == r || q->params->rtr == IWARP_RTR_ANY;
+    int64_t own = q->params->rtr;
+    return own == r || own == IWARP_RTR_ANY || (own == IWARP_RTR_WRITE_READ && r != IWARP_RTR_SEND);
 }
 
 static uint8_t wishes(const struct iwarp_qp *q)
@@ -147,6 +148,7 @@ static void send_rtr(struct iwarp_qp *q, enum iwarp_rtr r)
     if (r == IWARP_RTR_WRITE) {
         h.tagged = 1;
         h.opcode = RDMAP_WRITE;
+        h.stag = 1; /* any will do where there are no bytes; this is siw's */
         (void)iwarp_stream_add(q, &h, 0);
     } else if (r == IWARP_RTR_SEND) {
         h.opcode = RDMAP_SEND;

@@ -74,6 +74,44 @@ static void other_byte(struct pkt *p)
     (void)pkt_add_bytes(p, b, len);
 }
 
+/* One byte of a frame that is one FPDU; its CRC made right again. */
+static void fpdu_byte(struct pkt *p, unsigned at, uint8_t bits)
+{
+    uint8_t b[2048];
+    uint16_t len = p->payload_len;
+    pkt_payload_read(p, 0, len, b);
+    b[at] ^= bits;
+    uint32_t crc = wire_crc32c(0, b, len - 4u);
+    for (unsigned i = 0; i < 4; i++, crc >>= 8)
+        b[len - 4 + i] = (uint8_t)crc;
+    pkt_release_payload(p);
+    p->nchunks = 0;
+    p->payload_len = 0;
+    (void)pkt_add_bytes(p, b, len);
+}
+static void fpdu_last(struct pkt *p) { fpdu_byte(p, 2, 0x40); }
+static void fpdu_reserved(struct pkt *p) { fpdu_byte(p, 2, 0x20); }
+static void fpdu_opcode(struct pkt *p) { fpdu_byte(p, 3, 0x08); }
+static void fpdu_stag(struct pkt *p) { fpdu_byte(p, 4, 0x01); }
+static void fpdu_offset(struct pkt *p) { fpdu_byte(p, 15, 0x01); }
+static void fpdu_msn(struct pkt *p) { fpdu_byte(p, 15, 0x04); }
+static void fpdu_payload(struct pkt *p) { fpdu_byte(p, 30, 0x01); }
+static void fpdu_term_code(struct pkt *p) { fpdu_byte(p, 21, 0x03); }
+/* MPA Reply: the choice of Read in place of Write. */
+static void start_byte(struct pkt *p, unsigned at, uint8_t bits)
+{
+    uint8_t b[2048];
+    uint16_t len = p->payload_len;
+    pkt_payload_read(p, 0, len, b);
+    b[at] ^= bits;
+    pkt_release_payload(p);
+    p->nchunks = 0;
+    p->payload_len = 0;
+    (void)pkt_add_bytes(p, b, len);
+}
+static void other_rtr(struct pkt *p) { start_byte(p, 22, 0xc0); }
+static void no_peer_to_peer(struct pkt *p) { start_byte(p, 20, 0x80); }
+
 static const struct change { const char *capture; uint32_t frame; enum replay_sides side; void (*change)(struct pkt *p); const char *field; } changes[] = {
     { "rxe/roce_multi_mtu1024.pcap", 12, REPLAY_A, set_pkey, "BTH P_Key: expected 0x7fff, seen 0xffff" },
     { "rxe/roce_multi_mtu1024.pcap", 13, REPLAY_A, clear_ack_req, "BTH acknowledge request: expected 0, seen 1" },
@@ -87,6 +125,16 @@ static const struct change { const char *capture; uint32_t frame; enum replay_si
     { "rxe/roce_nak_badkey_write.pcap", 7, REPLAY_B, other_nak, "AETH syndrome: expected 0x61, seen 0x1f" },
     { "rxe/roce_loss_nak_seq.pcap", 17, REPLAY_A, other_byte, "payload from byte 512 on" }, /* sent again: not as before */
     { "rxe/roce_atomic_lat.pcap", 6, REPLAY_B, add_orig, "AtomicAckETH original value" },
+    { "siw/iw_crc_basic.pcap", 9, REPLAY_A, fpdu_msn, "DDP MSN: expected 6, seen 2" },
+    { "siw/iw_crc_basic.pcap", 9, REPLAY_A, fpdu_reserved, "DDP reserved bits" },
+    { "siw/iw_crc_basic.pcap", 31, REPLAY_B, fpdu_stag, "DDP STag" },
+    { "siw/iw_crc_basic.pcap", 31, REPLAY_B, fpdu_offset, "DDP tagged offset" },
+    { "siw/iw_crc_basic.pcap", 31, REPLAY_B, fpdu_last, "DDP last flag: expected 0, seen 1" },
+    { "siw/iw_crc_basic.pcap", 34, REPLAY_B, fpdu_opcode, "RDMAP opcode: expected 10, seen 2" },
+    { "siw/iw_crc_batch.pcap", 55, REPLAY_B, fpdu_payload, "payload from byte 14 on" }, /* read before, with nothing written since */
+    { "siw/iw_crc_p2p_rtr.pcap", 6, REPLAY_B, other_rtr, "MPA RTR by Write flag" },
+    { "siw/iw_crc_p2p_rtr.pcap", 6, REPLAY_B, no_peer_to_peer, "MPA peer-to-peer flag" },
+    { "siw/iw_crc_term_badkey_write.pcap", 11, REPLAY_B, fpdu_term_code, "Terminate error code: expected 0x3, seen 0x0" },
     { "rxe/roce_write_mtu4096.pcap", 8, REPLAY_A, next_psn, "BTH PSN" },
 };
 
@@ -172,15 +220,25 @@ static void bad_files(void **state)
     X("rxe/roce_rnr.pcap") X("rxe/roce_sinv.pcap") X("rxe/roce_tos.pcap") X("rxe/roce_uc_write_lat.pcap") X("rxe/roce_ud_send_lat.pcap") \
     X("rxe/roce_write_mtu256.pcap") X("rxe/roce_write_mtu4096.pcap") X("rxe/roce_write_mtu512.pcap")
 
+#define IWARP_CAPTURES(X) \
+    X("siw/iw_crc_basic.pcap") X("siw/iw_crc_batch.pcap") X("siw/iw_crc_loss.pcap") X("siw/iw_crc_mpa_rev1.pcap") X("siw/iw_crc_multi.pcap") \
+    X("siw/iw_crc_p2p_rtr.pcap") X("siw/iw_crc_reject.pcap") X("siw/iw_crc_sinv.pcap") X("siw/iw_crc_ssinv.pcap") \
+    X("siw/iw_crc_term_badkey_read.pcap") X("siw/iw_crc_term_badkey_write.pcap") X("siw/iw_crc_term_oob_write.pcap") \
+    X("siw/iw_crc_term_ro_write.pcap") X("siw/iw_crc_term_send_norecv.pcap") X("siw/iw_crc_term_send_too_long.pcap") \
+    X("siw/iw_crc_tos.pcap") X("siw/iw_nocrc_basic.pcap")
+
 /* The hand-written peer was side A. */
-#define FOREIGN_CAPTURES(X) X("foreign/roce_foreign.pcap")
+#define FOREIGN_CAPTURES(X) X("foreign/roce_foreign.pcap") \
+    X("foreign/iw_foreign_badcrc.pcap") X("foreign/iw_foreign_badkey.pcap") X("foreign/iw_foreign_badmsn.pcap") \
+    X("foreign/iw_foreign_badop.pcap") X("foreign/iw_foreign_badver.pcap") X("foreign/iw_foreign_marker.pcap") \
+    X("foreign/iw_foreign_rev3.pcap") X("foreign/iw_foreign_v2.pcap")
 
 int main(void)
 {
 #define A(n) { n " side A", kernel_side_a, NULL, NULL, (void *)(uintptr_t)n },
 #define B(n) { n " side B", kernel_side_b, NULL, NULL, (void *)(uintptr_t)n },
     const struct CMUnitTest tests[] = {
-        ROCE_CAPTURES(A) ROCE_CAPTURES(B) FOREIGN_CAPTURES(B)
+        ROCE_CAPTURES(A) ROCE_CAPTURES(B) IWARP_CAPTURES(A) IWARP_CAPTURES(B) FOREIGN_CAPTURES(B)
         cmocka_unit_test(a_changed_field_is_noticed), cmocka_unit_test(bad_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,8 +54,32 @@ static void wire_efficiency(void **state)
     }
 }
 
+/* RFC 5040 6.2: what was posted before the close arrives whole and is answered, then both streams end without a reset. */
+static void graceful_close(void **state)
+{
+    (void)state;
+    struct pair *w = connected(false);
+    assert_int_equal(w->s[0].nwc, 0);
+    post(w, 0, RNIC_OP_WRITE, 1, 0, 300000);
+    post(w, 0, RNIC_OP_READ, 2, 400000, 50000);
+    assert_int_equal(iwarp_qp_close(w->s[0].qp), SIM_OK);
+    pair_run_us(w, 50000);
+    assert_int_equal(w->s[0].nwc, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(w->s[0].wc[i].status, RNIC_WC_SUCCESS);
+    assert_memory_equal(w->s[1].mem, w->s[0].mem, 300000);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rnic_qp_state(w->s[i].qp), RNIC_QP_ERROR);
+        assert_int_equal(iwarp_qp_terminate_sent(w->s[i].qp), -1);
+        assert_int_equal(iwarp_qp_close(w->s[i].qp), SIM_ERR_STATE);
+    }
+    assert_int_equal(tcp_state(iwarp_qp_tcp(w->s[0].qp)), TCP_TIME_WAIT);
+    assert_int_equal(tcp_state(iwarp_qp_tcp(w->s[1].qp)), TCP_CLOSED);
+    pair_free(w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bytes_equal_at_all_sizes), cmocka_unit_test(wire_efficiency) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(graceful_close), cmocka_unit_test(bytes_equal_at_all_sizes), cmocka_unit_test(wire_efficiency) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
