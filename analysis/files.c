@@ -281,6 +281,10 @@ static void put_variant(FILE *f, const struct result *r)
     fprintf(f, "      \"measure_ns\": [%" PRId64 ", %" PRId64 "], \"end_ns\": %" PRId64 ", \"faster_than_alone\": %" PRIu64 ", \"packet_hops\": %" PRIu64 ", \"events\": %" PRIu64 ",\n      \"audit\": ",
             r->measure_from_ps / 1000, r->measure_to_ps / 1000, r->end_ps / 1000, r->faster_than_alone, r->packet_hops, r->events);
     put_string(f, r->audit);
+    if (*r->deadlock) {
+        fputs(", \"deadlock\": ", f);
+        put_string(f, r->deadlock);
+    }
     fprintf(f, ", \"digest\": \"%016" PRIx64 "\"\n    }", r->digest);
 }
 

@@ -74,6 +74,7 @@ struct result {
     double wall_s;                        /* not written to files that must be reproducible; nor is: */
     uint64_t memory_bytes; uint32_t nodes;/* heap that the run took, packets in it; hosts and switches */
     char audit[160];                      /* "ok" or what failed */
+    char deadlock[200];                   /* pauses that wait in a circle: when and where; "" if there were none */
     uint64_t digest;
     bool expected_failures;               /* the scenario expects failures: they do not make the exit status 1 */
 };

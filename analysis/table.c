@@ -398,6 +398,9 @@ static void print_verdicts(FILE *f, const struct group *g, size_t n)
         for (size_t k = 0; k < g[i].n; k++)
             if (strcmp(g[i].r[k]->audit, "ok") != 0)
                 fprintf(f, "%s, seed %" PRIu64 ": audit: %s\n", g[i].r[k]->name, g[i].r[k]->seed, g[i].r[k]->audit);
+        for (size_t k = 0; k < g[i].n; k++)
+            if (*g[i].r[k]->deadlock)
+                fprintf(f, "%s, seed %" PRIu64 ": pauses wait in a circle %s\n", g[i].r[k]->name, g[i].r[k]->seed, g[i].r[k]->deadlock);
         for (size_t k = 0; k < g[i].n; k++) {
             char verdict[200];
             if (g[i].r[k]->nclasses)

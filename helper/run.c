@@ -179,6 +179,8 @@ static int let_go(struct run *r)
     struct sim *s = r->net.sim;
     r->start_ps = sim_now(s) + SIM_PS_PER_US;
     fabric_queue_peak_take(r->net.fabric);
+    if (net_unleash(&r->net, &r->sc->fabrics[r->v->fabric], r->start_ps) != SIM_OK)
+        return snprintf(r->err, r->errlen, "out of memory for what is to be lost"), SIM_ERR_NOMEM;
     wl_start(r->wl, r->start_ps);
     sim_at(s, r->start_ps, own_key(), tick, r, NULL);
     if (r->sc->measure->flow_interval_ps)
@@ -313,6 +315,21 @@ static void take_classes(const struct run *r, struct result *out)
     fabric_shared_peak(r->net.fabric, &out->peak_shared_bytes, &out->shared_bytes);
 }
 
+/* A circle of pauses is an error of the fabric, told with its time and its first links. */
+static void tell_deadlock(const struct run *r, struct result *out)
+{
+    const struct fabric_deadlock *d = fabric_deadlock(r->net.fabric);
+    add_counter(out, "pfc_deadlock_queues", d->at_ps >= 0 ? d->queues : 0);
+    if (d->at_ps < 0)
+        return;
+    int n = snprintf(out->deadlock, sizeof out->deadlock, "at %.3f us, %u queues in a circle of priority %u:", (double)(d->at_ps - r->start_ps) * 1e-6, d->length,
+                     d->queue[0].prio);
+    for (uint32_t i = 0; i < d->length && i < FABRIC_CYCLE_MAX && (size_t)n < sizeof out->deadlock; i++)
+        n += snprintf(out->deadlock + n, sizeof out->deadlock - (size_t)n, " switch%u->", d->queue[i].node - r->net.nhosts);
+    if ((size_t)n < sizeof out->deadlock)
+        snprintf(out->deadlock + n, sizeof out->deadlock - (size_t)n, "switch%u", d->queue[0].node - r->net.nhosts);
+}
+
 static void take_fabric(const struct run *r, struct result *out)
 {
     const struct fabric_audit *a = fabric_audit(r->net.fabric);
@@ -329,6 +346,13 @@ static void take_fabric(const struct run *r, struct result *out)
     out->pause_frames = a->pause_frames;
     out->ecn_marks = a->marks;
     out->packet_hops = a->packet_hops;
+    for (int l = 0; l < FABRIC_LIMIT_COUNT; l++) {
+        char name[40];
+        snprintf(name, sizeof name, "buffer_refused_%s", fabric_limit_name[l]);
+        add_counter(out, name, a->refused[l]);
+    }
+    add_counter(out, "pfc_watchdog_storms", a->storms);
+    tell_deadlock(r, out);
     fabric_queue_peaks(r->net.fabric, &peak);
     scenario_switch_for(&r->sc->fabrics[r->v->fabric], r->net.transport, &sw);
     out->peak_queue_bytes = peak.peak_queue_bytes;

@@ -22,6 +22,13 @@ static int64_t bits_ps(uint64_t bytes, int64_t rate_bps)
     return (int64_t)((__uint128_t)bytes * 8 * (uint64_t)SIM_PS_PER_S / (uint64_t)rate_bps);
 }
 
+/* Of `last`, what a hop waits for before the next one begins: all, or the head where it cuts through. */
+static uint64_t stored(const struct fabric_hop *hop, uint64_t last)
+{
+    uint64_t head = (uint64_t)hop->cut_bytes + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES;
+    return hop->cut_bytes && head < last ? head : last;
+}
+
 int64_t run_ideal_ps(const struct fabric_hop *hop, uint32_t nhops, uint64_t bytes)
 {
     uint64_t packets = (bytes + MOST_PAYLOAD - 1) / MOST_PAYLOAD;
@@ -37,7 +44,7 @@ int64_t run_ideal_ps(const struct fabric_hop *hop, uint32_t nhops, uint64_t byte
             slowest = i;
     for (uint32_t i = 0; i < nhops; i++)
         /* The gap after the last frame is not waited for. */
-        ps += hop[i].propagation_ps + hop[i].latency_ps + bits_ps((i == slowest ? wire : last) - PKT_IFG_BYTES, hop[i].rate_bps);
+        ps += hop[i].propagation_ps + hop[i].latency_ps + bits_ps((i == slowest ? wire : stored(&hop[i], last)) - PKT_IFG_BYTES, hop[i].rate_bps);
     return ps;
 }
 

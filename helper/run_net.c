@@ -46,11 +46,86 @@ nomem:
     return SIM_ERR_NOMEM;
 }
 
+/* What would make a lone message slower than it must be is off when one is timed for comparison. */
+static void calm_switch(struct switch_params *sw)
+{
+    sw->mtu_bytes = 0;
+    sw->middlebox.jitter_ps = 0;
+}
+
+static int build_fabric(struct net *n, const struct scenario_fabric *f, enum net_mode mode, struct switch_params *sw, char *err, size_t errlen)
+{
+    const struct scenario *sc = n->sc;
+    struct link_params link = *f->link;
+    struct topology_exception *ex = calloc(f->nexceptions + 1, sizeof *ex);
+    struct topology_route *routes = calloc(f->nroutes + 1, sizeof *routes);
+    if (!ex || !routes) {
+        free(ex);
+        free(routes);
+        return snprintf(err, errlen, "out of memory"), SIM_ERR_NOMEM;
+    }
+    scenario_switch_for(f, n->transport, sw);
+    for (size_t i = 0; i < f->nexceptions; i++) {
+        ex[i].number = f->exceptions[i].number;
+        scenario_exception_for(f, i, n->transport, &ex[i].sw);
+        if (mode != NET_AS_IS)
+            calm_switch(&ex[i].sw);
+    }
+    if (mode != NET_AS_IS) {
+        calm_switch(sw);
+        link.loss = link.ber = link.burst_begin = 0;
+        link.loss_every = 0;
+    }
+    for (size_t i = 0; i < f->nroutes; i++)
+        routes[i] = (struct topology_route){ f->routes[i].at, f->routes[i].to, f->routes[i].via };
+    struct topology_behaviour how = { .sw = sw, .ex = ex, .nex = f->nexceptions, .link = &link, .fabric = f->params, .routes = routes, .nroutes = f->nroutes };
+    n->fabric = topology_build(n->sim, sc->topology.params, sc->topology.list, &how, &n->nhosts, err, errlen);
+    free(ex);
+    free(routes);
+    return n->fabric ? SIM_OK : SIM_ERR_PARAM;
+}
+
+/* The port at node a of its link to b; -1 if there is none. */
+static int port_between(const struct fabric *f, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = 0; i < fabric_ports(f, a); i++)
+        if (port_peer_node(fabric_port(f, a, i)) == b)
+            return (int)i;
+    return -1;
+}
+
+static int check_failures(const struct net *n, const struct scenario_fabric *f, char *err, size_t errlen)
+{
+    for (size_t i = 0; i < f->nfailures; i++)
+        if (port_between(n->fabric, f->failures[i].a, f->failures[i].b) < 0)
+            return snprintf(err, errlen, "%s:%d: <failure>: no link joins a and b", f->failures[i].file, f->failures[i].line), SIM_ERR_PARAM;
+    return SIM_OK;
+}
+
+int net_unleash(struct net *n, const struct scenario_fabric *f, int64_t start_ps)
+{
+    for (size_t i = 0; i < f->nfailures; i++) {
+        const struct scenario_failure *x = &f->failures[i];
+        const struct failure_params *v = x->params->values;
+        uint32_t port = (uint32_t)port_between(n->fabric, x->a, x->b);
+        fabric_link_set_at(n->fabric, x->a, port, false, start_ps + v->down_ps);
+        if (x->params->given & 2)
+            fabric_link_set_at(n->fabric, x->a, port, true, start_ps + v->up_ps);
+    }
+    for (size_t i = 0; i < f->nloses; i++) {
+        const struct lose_params *v = f->loses[i].params;
+        struct fabric_loss_rule rule = { f->loses[i].src, f->loses[i].dst, (uint64_t)v->nth, (uint64_t)v->every, start_ps + v->from_ps, start_ps + v->until_ps,
+                                         (enum fabric_loss_kind)v->packets };
+        if (fabric_add_loss(n->fabric, &rule) != SIM_OK)
+            return SIM_ERR_NOMEM;
+    }
+    return SIM_OK;
+}
+
 int net_open(struct net *n, const struct scenario *sc, const struct variant *v, enum net_mode mode, char *err, size_t errlen)
 {
     const struct scenario_fabric *f = &sc->fabrics[v->fabric];
     struct switch_params sw;
-    struct link_params link = *f->link;
     struct host_params host;
 
     memset(n, 0, sizeof *n);
@@ -63,29 +138,16 @@ int net_open(struct net *n, const struct scenario *sc, const struct variant *v, 
     n->cc = *n->transport->cc;
     n->cc.ecn = n->transport->ecn;
     host = *n->transport->host;
-    if (mode != NET_AS_IS)
-        link.loss = link.ber = 0, link.loss_every = 0;
     if (mode == NET_NO_LOSS_AWAKE)
         host.wakeup_ps = host.wakeup_cpu_ps = host.irq_latency_ps = host.irq_ps = host.irq_gap_ps = 0;
-    scenario_switch_for(f, n->transport, &sw);
-    struct topology_exception *ex = calloc(f->nexceptions + 1, sizeof *ex);
-    for (size_t i = 0; ex && i < f->nexceptions; i++) {
-        ex[i].number = f->exceptions[i].number;
-        scenario_exception_for(f, i, n->transport, &ex[i].sw);
-        if (mode != NET_AS_IS)
-            ex[i].sw.mtu_bytes = 0;
-    }
-    if (mode != NET_AS_IS)
-        sw.mtu_bytes = 0;
     n->sim = sim_new(v->seed);
-    if (!n->sim || !ex) {
-        free(ex);
-        net_close(n);
+    if (!n->sim)
         return snprintf(err, errlen, "out of memory"), SIM_ERR_NOMEM;
-    }
-    n->fabric = topology_build(n->sim, sc->topology.params, sc->topology.list, &sw, ex, f->nexceptions, &link, &n->nhosts, err, errlen);
-    free(ex);
-    int rc = n->fabric ? add_hosts(n, &host, sw.pfc ? (uint8_t)sw.lossless_prios : 0, err, errlen) : SIM_ERR_PARAM;
+    int rc = build_fabric(n, f, mode, &sw, err, errlen);
+    if (rc == SIM_OK)
+        rc = check_failures(n, f, err, errlen);
+    if (rc == SIM_OK)
+        rc = add_hosts(n, &host, sw.pfc ? (uint8_t)sw.lossless_prios : 0, err, errlen);
     if (rc != SIM_OK)
         net_close(n);
     return rc;

@@ -57,6 +57,8 @@ enum net_mode { NET_AS_IS, NET_NO_LOSS, NET_NO_LOSS_AWAKE };
 
 /** Build the fabric of variant v and its hosts, with a new sim. 0, or negative with a sentence in err. */
 int  net_open(struct net *n, const struct scenario *sc, const struct variant *v, enum net_mode mode, char *err, size_t errlen) SIM_MUST_CHECK;
+/** Failures and losses that the scenario lists, on the clock that begins at start_ps. SIM_OK or SIM_ERR_NOMEM. */
+int net_unleash(struct net *n, const struct scenario_fabric *f, int64_t start_ps) SIM_MUST_CHECK;
 void net_close(struct net *n);
 
 /** A channel from host src to host dst in a priority (WL_PRIO_OWN: the transport's, with the transport's DSCP; another has its class

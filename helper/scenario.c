@@ -94,19 +94,73 @@ void scenario_free(struct scenario *sc)
         scenario_memory_free(sc->memory);
 }
 
+/* The rows of p that were given (all: every row) into the struct at `to`. */
+static void put_rows(void *to, const struct scenario_params *p, bool all)
+{
+    for (size_t k = 0; k < p->table->count; k++)
+        if (all || p->given >> k & 1)
+            memcpy((char *)to + p->table->rows[k].offset, (char *)p->values + p->table->rows[k].offset, 8);
+}
+
+static void put_class_rules(struct switch_params *sw, const struct scenario_switch_parts *p)
+{
+    for (size_t i = 0; i < p->nrules; i++) {
+        uint64_t given = p->rules[i].params->given;
+        if (p->rules[i].remark) {
+            const struct class_remark_params *v = p->rules[i].params->values;
+            if (given & 2)
+                sw->remark_dscp[v->prio] = (uint8_t)v->dscp;
+            if (given & 4)
+                sw->remark_pcp[v->prio] = (uint8_t)v->pcp;
+        } else {
+            const struct class_map_params *v = p->rules[i].params->values;
+            if (given & 1)
+                switch_params_map_dscp(sw, (unsigned)v->dscp, (unsigned)v->prio);
+            if (given & 2)
+                switch_params_map_pcp(sw, (unsigned)v->pcp, (unsigned)v->prio);
+        }
+    }
+}
+
+static void put_parts(struct switch_params *sw, const struct scenario_switch_parts *p, bool all)
+{
+    void *const at[SCENARIO_SWITCH_PARTS] = { &sw->aqm, &sw->paths, &sw->shaper, &sw->watchdog, &sw->middlebox, &sw->classes };
+    for (size_t i = 0; i < SCENARIO_SWITCH_PARTS; i++)
+        if (p->part[i])
+            put_rows(at[i], p->part[i], all);
+}
+
+/* The transport's own classes first, then what the scenario maps. */
+static void put_classes(struct switch_params *sw, const struct scenario_transport *t)
+{
+    memset(sw->dscp_map, 0, sizeof sw->dscp_map);
+    memset(sw->pcp_map, 0, sizeof sw->pcp_map);
+    if (sw->classes.map_transport) {
+        switch_params_map_dscp(sw, (unsigned)t->params->dscp, (unsigned)t->params->prio);
+        switch_params_map_pcp(sw, (unsigned)t->params->prio, (unsigned)t->params->prio);
+    }
+}
+
 void scenario_switch_for(const struct scenario_fabric *f, const struct scenario_transport *t, struct switch_params *out)
 {
-    *out = *f->sw;
-    switch_params_map_dscp(out, (unsigned)t->params->dscp, (unsigned)t->params->prio);
+    switch_params_init(out);
+    for (size_t k = 0; k < switch_params_table.count; k++)
+        memcpy((char *)out + switch_params_table.rows[k].offset, (const char *)f->sw + switch_params_table.rows[k].offset, 8);
+    put_parts(out, &f->parts, true);
+    put_classes(out, t);
+    put_class_rules(out, &f->parts);
 }
 
 void scenario_exception_for(const struct scenario_fabric *f, size_t i, const struct scenario_transport *t, struct switch_params *out)
 {
-    const struct scenario_params *p = f->exceptions[i].params;
+    const struct scenario_exception *x = &f->exceptions[i];
     scenario_switch_for(f, t, out);
-    for (size_t k = 0; k < p->table->count; k++)
-        if (p->given >> k & 1)
-            memcpy((char *)out + p->table->rows[k].offset, (char *)p->values + p->table->rows[k].offset, 8);
+    put_rows(out, x->params, false);
+    put_parts(out, &x->parts, false);
+    if (x->parts.part[SCENARIO_SWITCH_PARTS - 1]) { /* it has <classes> of its own */
+        put_classes(out, t);
+        put_class_rules(out, &x->parts);
+    }
 }
 
 const char *scenario_variant_name(const struct scenario *sc, const struct variant *v, char *buf, size_t len)

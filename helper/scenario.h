@@ -18,6 +18,7 @@ extern "C" {
 #define SCENARIO_VARIANT_NAME_MAX 128   /* scenario_variant_name never needs more */
 
 struct cc_ops;
+struct fabric_params;
 struct host_params;
 struct iwarp_params;
 struct link_params;
@@ -104,12 +105,56 @@ struct scenario_topology {
     const char *file; int line;
 };
 
+#define CLASS_MAP_PARAMS(X) \
+    X(dscp, COUNT, 0, 0, 63, NULL, "packets with this DSCP", "RFC 2474") \
+    X(pcp, COUNT, 0, 0, 7, NULL, "or tagged packets with this PCP", "IEEE 802.1Q") \
+    X(prio, COUNT, 0, 0, 7, NULL, "go to this priority", "choice of the scenario")
+struct class_map_params { PARAM_FIELDS(CLASS_MAP_PARAMS) };
+
+#define CLASS_REMARK_PARAMS(X) \
+    X(prio, COUNT, 0, 0, 7, NULL, "packets of this priority", "choice of the scenario") \
+    X(dscp, COUNT, 0, 0, 63, NULL, "leave with this DSCP; unless given, with theirs", "RFC 2475") \
+    X(pcp, COUNT, 0, 0, 7, NULL, "and with this PCP if tagged; unless given, with theirs", "IEEE 802.1Q 6.9.4")
+struct class_remark_params { PARAM_FIELDS(CLASS_REMARK_PARAMS) };
+
+#define FAILURE_PARAMS(X) \
+    X(down_ps, TIME, 0, 0, 1e16, NULL, "fails at this time of the results' clock", "choice of the scenario") \
+    X(up_ps, TIME, 0, 0, 1e16, NULL, "returns at this time; unless given, never", "choice of the scenario")
+struct failure_params { PARAM_FIELDS(FAILURE_PARAMS) };
+
+#define LOSE_PARAMS(X) \
+    X(packets, ENUM, 0, 0, 2, "data|control|both", "packets with payload, without, or both; enum fabric_loss_kind", "choice of the scenario") \
+    X(nth, COUNT, 0, 0, 1e15, NULL, "the n-th of each flow (5-tuple), from 1; 0: see every", "choice of the scenario") \
+    X(every, COUNT, 0, 0, 1e15, NULL, "each n-th of a host; 0: all", "Guo et al., SIGCOMM'16, section 4.1 (1 in 256)") \
+    X(from_ps, TIME, 0, 0, 1e16, NULL, "from this time of the results' clock", "choice of the scenario") \
+    X(until_ps, TIME, 1e16, 0, 1e16, NULL, "before this time", "choice of the scenario")
+struct lose_params { PARAM_FIELDS(LOSE_PARAMS) };
+extern const struct param_table class_map_params_table, class_remark_params_table, failure_params_table, lose_params_table;
+
+/** The parts of a switch beside <switch> itself: aqm, paths, shapers, watchdog, middlebox, classes, in this order; NULL in an exception that
+ *  does not have them. */
+#define SCENARIO_SWITCH_PARTS 6
+struct scenario_class_rule { bool remark; const struct scenario_params *params; };
+struct scenario_switch_parts {
+    const struct scenario_params *part[SCENARIO_SWITCH_PARTS];
+    struct scenario_class_rule *rules; size_t nrules;
+};
+
 /** <exception>: a switch unlike the others. */
-struct scenario_exception { uint32_t number; const struct scenario_params *params; const char *file; int line; };
+struct scenario_exception { uint32_t number; const struct scenario_params *params; struct scenario_switch_parts parts; const char *file; int line; };
+
+struct scenario_route { uint32_t at, to, via; const char *file; int line; };
+struct scenario_failure { uint32_t a, b; const struct scenario_params *params; const char *file; int line; };
+struct scenario_lose { uint32_t src, dst; const struct lose_params *params; }; /* src, dst: UINT32_MAX is any */
 
 struct scenario_fabric {
     char name[SCENARIO_NAME_MAX];
     struct scenario_exception *exceptions; size_t nexceptions;
+    const struct fabric_params *params;         /* set */
+    struct scenario_switch_parts parts;         /* all set */
+    struct scenario_route *routes; size_t nroutes;
+    struct scenario_failure *failures; size_t nfailures;
+    struct scenario_lose *loses; size_t nloses;
     const struct switch_params *sw;             /* set; scenario_switch_for() maps the transport's class */
     const struct link_params *link;             /* set; rate and propagation are the topology's */
     const char *file; int line;

@@ -43,9 +43,12 @@ static void check_topology(struct scenario *sc, struct scenario_errors *e)
 static void check_fabrics(struct scenario *sc, struct scenario_errors *e)
 {
     char err[300];
-    for (uint32_t i = 0; i < sc->nfabrics; i++)
-        if (switch_params_check(sc->fabrics[i].sw, err, sizeof err) != SIM_OK)
+    for (uint32_t i = 0; i < sc->nfabrics; i++) {
+        struct switch_params sw;
+        scenario_switch_for(&sc->fabrics[i], &sc->transports[0], &sw);
+        if (switch_params_check(&sw, err, sizeof err) != SIM_OK)
             scenario_error(e, sc->fabrics[i].file, sc->fabrics[i].line, "fabric \"%s\": %s", sc->fabrics[i].name, err);
+    }
     for (uint32_t i = 0; i < sc->nfabrics; i++)
         for (size_t k = 0; k < sc->fabrics[i].nexceptions; k++) {
             const struct scenario_exception *x = &sc->fabrics[i].exceptions[k];

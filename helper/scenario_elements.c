@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../model/cc/cc.h"
+#include "../model/fabric/fabric_params.h"
 #include "../model/fabric/link_params.h"
 #include "../model/fabric/switch_params.h"
 #include "../model/fabric/switch_profiles.h"
@@ -29,6 +30,18 @@ PARAM_TABLE(topology_link_params, TOPOLOGY_LINK_PARAMS)
 #define PARAM_STRUCT struct flow_params
 PARAM_TABLE(flow_params, FLOW_PARAMS)
 #undef PARAM_STRUCT
+#define PARAM_STRUCT struct class_map_params
+PARAM_TABLE(class_map_params, CLASS_MAP_PARAMS)
+#undef PARAM_STRUCT
+#define PARAM_STRUCT struct class_remark_params
+PARAM_TABLE(class_remark_params, CLASS_REMARK_PARAMS)
+#undef PARAM_STRUCT
+#define PARAM_STRUCT struct failure_params
+PARAM_TABLE(failure_params, FAILURE_PARAMS)
+#undef PARAM_STRUCT
+#define PARAM_STRUCT struct lose_params
+PARAM_TABLE(lose_params, LOSE_PARAMS)
+#undef PARAM_STRUCT
 #define PARAM_STRUCT struct cdf_point_params
 PARAM_TABLE(cdf_point_params, CDF_POINT_PARAMS)
 #undef PARAM_STRUCT
@@ -38,6 +51,14 @@ PARAM_TABLE(cdf_point_params, CDF_POINT_PARAMS)
 #define TCP_PROFILES "kernel|linux|toe"
 
 #define NO_ATTRS { { NULL, ATTR_TEXT, false, NULL, NULL } }
+
+#define SWITCH_PARTS(parent) \
+    { "aqm", parent, OCCURS_AT_MOST_ONCE, false, &aqm_params_table, NULL, NULL, "queue management beside RED on the length itself: PIE, CoDel, averages, phantom queues", NO_ATTRS }, \
+    { "paths", parent, OCCURS_AT_MOST_ONCE, false, &paths_params_table, NULL, NULL, "which of the equal next hops a packet takes", NO_ATTRS }, \
+    { "shapers", parent, OCCURS_AT_MOST_ONCE, false, &shaper_params_table, NULL, NULL, "the most that each egress queue may send", NO_ATTRS }, \
+    { "watchdog", parent, OCCURS_AT_MOST_ONCE, false, &watchdog_params_table, NULL, NULL, "PFC watchdog: what ends a queue that a pause holds for too long", NO_ATTRS }, \
+    { "middlebox", parent, OCCURS_AT_MOST_ONCE, false, &middlebox_params_table, NULL, NULL, "delay, jitter and a policy that every packet through the switch meets", NO_ATTRS }, \
+    { "classes", parent, OCCURS_AT_MOST_ONCE, false, &classes_params_table, NULL, NULL, "from DSCP or PCP to the queue, and what is written on leaving", NO_ATTRS }
 
 /* name, parent, occurs, text, table, without, chosen_by, meaning, attributes */
 const struct scenario_element scenario_elements[] = {
@@ -52,13 +73,24 @@ const struct scenario_element scenario_elements[] = {
     { "link", "topology", OCCURS_ANY, false, &topology_link_params_table, NULL, NULL, "a link of an explicit topology",
       { { "a", ATTR_NAME, true, NULL, "a node's name" }, { "b", ATTR_NAME, true, NULL, "the other node's name" } } },
 
-    { "fabric", "scenario", OCCURS_SOME, false, NULL, NULL, NULL, "how switches and links behave: lossy, lossless or between",
+    { "fabric", "scenario", OCCURS_SOME, false, &fabric_params_table, NULL, NULL, "how switches and links behave: lossy, lossless or between",
       { NAME_ATTR("name of the fabric") } },
     { "switch", "fabric", OCCURS_AT_MOST_ONCE, false, &switch_params_table, NULL, NULL, "every switch: buffer, thresholds, PFC, ECN",
       { { "profile", ATTR_WORD, false, SWITCH_PROFILE_NAMES, "a chip's buffer and cells to start from; unless given, the defaults" } } },
     { "exception", "fabric", OCCURS_ANY, false, &switch_params_table, NULL, NULL,
       "a switch unlike the fabric's others: parameters of <switch>, of which those not given are the others'",
       { { "switch", ATTR_NAME, true, NULL, "its name, or its number from 0 where the topology names none (leaves before spines, edges before aggregations before cores)" } } },
+    SWITCH_PARTS("fabric"),
+    SWITCH_PARTS("exception"),
+    { "map", "classes", OCCURS_ANY, false, &class_map_params_table, NULL, NULL, "packets with this DSCP, or tagged with this PCP, go to this priority", NO_ATTRS },
+    { "remark", "classes", OCCURS_ANY, false, &class_remark_params_table, NULL, NULL, "packets of this priority leave with this DSCP, or PCP if they are tagged", NO_ATTRS },
+    { "route", "fabric", OCCURS_ANY, false, NULL, NULL, NULL, "a next hop set by hand",
+      { { "at", ATTR_NAME, true, NULL, "a switch: its name, or switch0, switch1 ... where the topology names none" },
+        { "to", ATTR_NAME, true, NULL, "a host: its name, or host0, host1 ..." }, { "via", ATTR_NAME, true, NULL, "the neighbour, a switch or the host" } } },
+    { "failure", "fabric", OCCURS_ANY, false, &failure_params_table, NULL, NULL, "a link that fails during the run",
+      { { "a", ATTR_NAME, true, NULL, "one end: its name, or host0 ... or switch0 ... where the topology names none" }, { "b", ATTR_NAME, true, NULL, "the other end" } } },
+    { "lose", "fabric", OCCURS_ANY, false, &lose_params_table, NULL, NULL, "packets to lose as they leave their host; without nth and every: all that match",
+      { { "src", ATTR_NAME, false, NULL, "only those of this host" }, { "dst", ATTR_NAME, false, NULL, "only those to this host" } } },
     { "links", "fabric", OCCURS_AT_MOST_ONCE, false, &link_params_table, "rate|propagation", NULL,
       "every link: loss, bit errors, pause reaction (rate and propagation are the topology's)", NO_ATTRS },
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../model/cc/cc.h"
+#include "../model/fabric/fabric_params.h"
 #include "../model/fabric/switch_params.h"
 #include "../model/host/host_params.h"
 #include "../model/iwarp/iwarp_params.h"
@@ -291,6 +292,85 @@ static uint32_t find_switch(struct reader *r, const xmlNode *n)
     return (uint32_t)number;
 }
 
+static const struct switch_part { const char *element; const struct param_table *table; } switch_parts[SCENARIO_SWITCH_PARTS] = {
+    { "aqm", &aqm_params_table }, { "paths", &paths_params_table }, { "shapers", &shaper_params_table }, { "watchdog", &watchdog_params_table },
+    { "middlebox", &middlebox_params_table }, { "classes", &classes_params_table } };
+
+static void read_class_rules(struct reader *r, const xmlNode *classes, struct scenario_switch_parts *p)
+{
+    for (const xmlNode *c = classes ? classes->children : NULL; c; c = c->next) {
+        bool remark = is(c, "remark");
+        if (!remark && !is(c, "map"))
+            continue;
+        const struct param_table *table = remark ? &class_remark_params_table : &class_map_params_table;
+        p->rules = scenario_memory_grow(r->m, p->rules, p->nrules, sizeof *p->rules);
+        p->rules[p->nrules++] = (struct scenario_class_rule){ remark,
+            params_read(r, &(struct part){ .parent = "classes", .element = remark ? "remark" : "map", .table = table }, c, NULL) };
+        if (!xmlHasProp((xmlNode *)c, BAD_CAST "prio") || (!xmlHasProp((xmlNode *)c, BAD_CAST "dscp") && !xmlHasProp((xmlNode *)c, BAD_CAST "pcp")))
+            scenario_xml_error(r->x, c, NULL, "<%s> needs prio, and dscp or pcp", c->name);
+    }
+}
+
+/* Of a fabric (fabric its name, every part set) or of an exception (fabric NULL). */
+static void read_switch_parts(struct reader *r, const xmlNode *n, const char *fabric, struct scenario_switch_parts *p)
+{
+    for (size_t i = 0; i < SCENARIO_SWITCH_PARTS; i++) {
+        const xmlNode *c = child(n, switch_parts[i].element);
+        if (c || fabric)
+            p->part[i] = params_read(r, &(struct part){ fabric ? "fabric" : "exception", switch_parts[i].element, fabric ? "fabric" : NULL, fabric,
+                                                        switch_parts[i].table, NULL }, c, NULL);
+    }
+    read_class_rules(r, child(n, "classes"), p);
+}
+
+enum wanted_node { WANT_HOST = 1, WANT_SWITCH = 2, WANT_EITHER = 3 };
+
+/* A node by its name, or by host0, switch0 and so on where the topology names none. */
+static uint32_t find_any_node(struct reader *r, const xmlNode *n, const char *which, enum wanted_node want)
+{
+    static const char *const what[] = { "", "host", "switch", "node" };
+    const struct scenario_topology *t = &r->sc->topology;
+    const char *name = attr(r, n, which);
+    uint32_t nodes = t->list ? t->list->nhosts + t->list->nswitches : topology_nodes(t->params), hosts = t->list ? t->list->nhosts : topology_hosts(t->params, NULL, NULL, 0);
+    uint32_t from = want & WANT_HOST ? 0 : hosts, to = want & WANT_SWITCH ? nodes : hosts;
+    char candidate[40];
+    for (uint32_t i = from; i < to; i++) {
+        if (!t->node_names)
+            snprintf(candidate, sizeof candidate, "%s%u", i < hosts ? "host" : "switch", i < hosts ? i : i - hosts);
+        if (strcmp(t->node_names ? t->node_names[i] : candidate, name) == 0)
+            return i;
+    }
+    scenario_xml_error(r->x, n, which, t->node_names ? "<%s> %s: no %s is called \"%s\"" : "<%s> %s: no %s is called \"%s\"; hosts are host0 and on, switches switch0 and on",
+                       n->name, which, what[want], name);
+    return 0;
+}
+
+static void read_events(struct reader *r, const xmlNode *n, struct scenario_fabric *f)
+{
+    for (const xmlNode *c = n->children; c; c = c->next) {
+        if (is(c, "route")) {
+            f->routes = scenario_memory_grow(r->m, f->routes, f->nroutes, sizeof *f->routes);
+            struct scenario_route *o = &f->routes[f->nroutes++];
+            *o = (struct scenario_route){ .at = find_any_node(r, c, "at", WANT_SWITCH), .to = find_any_node(r, c, "to", WANT_HOST), .via = find_any_node(r, c, "via", WANT_EITHER) };
+            o->file = place(r, c, &o->line);
+        } else if (is(c, "failure")) {
+            f->failures = scenario_memory_grow(r->m, f->failures, f->nfailures, sizeof *f->failures);
+            struct scenario_failure *o = &f->failures[f->nfailures++];
+            *o = (struct scenario_failure){ .a = find_any_node(r, c, "a", WANT_EITHER), .b = find_any_node(r, c, "b", WANT_EITHER),
+                .params = params_read(r, &(struct part){ .parent = "fabric", .element = "failure", .table = &failure_params_table }, c, NULL) };
+            o->file = place(r, c, &o->line);
+            const struct failure_params *v = o->params->values;
+            if ((o->params->given & 2) && v->up_ps <= v->down_ps)
+                scenario_xml_error(r->x, c, "up", "<failure> up: the link returns before it fails");
+        } else if (is(c, "lose")) {
+            f->loses = scenario_memory_grow(r->m, f->loses, f->nloses, sizeof *f->loses);
+            f->loses[f->nloses++] = (struct scenario_lose){
+                attr(r, c, "src") ? find_any_node(r, c, "src", WANT_HOST) : UINT32_MAX, attr(r, c, "dst") ? find_any_node(r, c, "dst", WANT_HOST) : UINT32_MAX,
+                params_read(r, &(struct part){ .parent = "fabric", .element = "lose", .table = &lose_params_table }, c, NULL)->values };
+        }
+    }
+}
+
 static void read_exceptions(struct reader *r, const xmlNode *n, struct scenario_fabric *f)
 {
     for (const xmlNode *c = n->children; c; c = c->next) {
@@ -301,6 +381,7 @@ static void read_exceptions(struct reader *r, const xmlNode *n, struct scenario_
         e->number = find_switch(r, c);
         e->file = place(r, c, &e->line);
         e->params = params_read(r, &(struct part){ .parent = "fabric", .element = "exception", .table = &switch_params_table }, c, NULL);
+        read_switch_parts(r, c, NULL, &e->parts);
         for (size_t i = 0; i + 1 < f->nexceptions; i++)
             if (f->exceptions[i].number == e->number)
                 scenario_xml_error(r->x, c, "switch", "a second <exception> for this switch");
@@ -319,6 +400,9 @@ static void read_fabric(struct reader *r, const xmlNode *n)
         if (strcmp(sc->fabrics[i].name, name) == 0)
             scenario_xml_error(r->x, n, "name", "a second fabric \"%s\"", name);
     read_exceptions(r, n, f);
+    f->params = params_read(r, &(struct part){ "scenario", "fabric", "fabric", name, &fabric_params_table, NULL }, n, NULL)->values;
+    read_switch_parts(r, n, name, &f->parts);
+    read_events(r, n, f);
     f->sw = params_read(r, &(struct part){ "fabric", "switch", "fabric", name, &switch_params_table, NULL }, child(n, "switch"), NULL)->values;
     f->link = params_read(r, &(struct part){ "fabric", "links", "fabric", name, &link_params_table, NULL }, child(n, "links"), NULL)->values;
 }

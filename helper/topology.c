@@ -153,28 +153,38 @@ static void add_switches(struct builder *b, uint64_t n, const struct switch_para
     }
 }
 
-struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct switch_params *sw,
-                              const struct topology_exception *ex, size_t nex, const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen)
+static int fix_routes(struct fabric *f, const struct topology_behaviour *how, char *err, size_t errlen)
+{
+    for (size_t i = 0; i < how->nroutes; i++)
+        if (fabric_fix_route(f, how->routes[i].at, how->routes[i].to, how->routes[i].via) != SIM_OK)
+            return snprintf(err, errlen, "a route by hand: node %u is no neighbour of switch node %u", how->routes[i].via, how->routes[i].at), SIM_ERR_PARAM;
+    return SIM_OK;
+}
+
+struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct topology_behaviour *how,
+                              uint32_t *nhosts, char *err, size_t errlen)
 {
     *nhosts = topology_hosts(t, list, err, errlen);
-    if (*nhosts == 0 || switch_params_check(sw, err, errlen) != SIM_OK)
+    if (*nhosts == 0 || switch_params_check(how->sw, err, errlen) != SIM_OK)
         return NULL;
     struct shape shape = shape_of(t, list);
-    struct builder b = { .t = t, .f = fabric_new(s, (uint32_t)(shape.hosts + shape.switches)), .link = link };
+    struct builder b = { .t = t, .f = fabric_new(s, (uint32_t)(shape.hosts + shape.switches)), .link = how->link };
     if (!b.f) {
         snprintf(err, errlen, "out of memory for %llu nodes", (unsigned long long)(shape.hosts + shape.switches));
         return NULL;
     }
+    if (how->fabric)
+        fabric_set_params(b.f, how->fabric);
     for (uint64_t i = 0; i < shape.hosts; i++)
         fabric_add_host(b.f);
-    add_switches(&b, shape.switches, sw, ex, nex);
+    add_switches(&b, shape.switches, how->sw, how->ex, how->nex);
     if (topology_shapes[t->kind].build)
         topology_shapes[t->kind].build(&b, *nhosts);
     else
         build_list(&b, list);
     if (b.rc != SIM_OK)
         snprintf(err, errlen, "a link of the topology is refused: a rate or propagation out of range, or a node with more than 4,094 ports");
-    else if (hosts_linked(b.f, *nhosts, err, errlen))
+    else if (hosts_linked(b.f, *nhosts, err, errlen) && fix_routes(b.f, how, err, errlen) == SIM_OK)
         b.rc = fabric_finish(b.f, err, errlen);
     else
         b.rc = SIM_ERR_PARAM;

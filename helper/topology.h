@@ -79,10 +79,21 @@ int64_t topology_unreachable(const struct topology_list *list);
 /** A switch unlike the others; number counts switches from 0, in the order of their nodes. */
 struct topology_exception { uint32_t number; struct switch_params sw; };
 
-/** Build and finish a fabric. sw: parameters of every switch but the nex of ex; link: loss, bit errors and reaction of every link (its rate and
- *  propagation are the topology's). Returns the fabric and the number of hosts, or NULL with one sentence in err. */
-struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct switch_params *sw,
-                              const struct topology_exception *ex, size_t nex, const struct link_params *link, uint32_t *nhosts, char *err, size_t errlen) SIM_MUST_CHECK;
+/** A next hop set by hand: node ids of a switch, a host and a neighbour. */
+struct topology_route { uint32_t at, to, via; };
+
+/** How the nodes of a topology behave. */
+struct topology_behaviour {
+    const struct switch_params *sw;              /* every switch but the exceptions */
+    const struct topology_exception *ex; size_t nex;
+    const struct link_params *link;              /* loss, bit errors and reaction of every link; its rate and propagation are the topology's */
+    const struct fabric_params *fabric;          /* NULL: the defaults */
+    const struct topology_route *routes; size_t nroutes;
+};
+
+/** Build and finish a fabric. Returns the fabric and the number of hosts, or NULL with one sentence in err. */
+struct fabric *topology_build(struct sim *s, const struct topology_params *t, const struct topology_list *list, const struct topology_behaviour *how,
+                              uint32_t *nhosts, char *err, size_t errlen) SIM_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,12 @@ const char *const fabric_drop_name[FABRIC_DROP_CAUSE_COUNT] = {
 #undef X
 };
 
+const char *const fabric_limit_name[FABRIC_LIMIT_COUNT] = {
+#define X(id, name, meaning) [FABRIC_LIMIT_##id] = name,
+    FABRIC_LIMITS(X)
+#undef X
+};
+
 void fabric_count_delivered(struct fabric *f, const struct pkt *p)
 {
     unsigned c = fabric_class(f, p);
@@ -67,6 +73,10 @@ bool fabric_audit_check(const struct fabric *f, char *out, size_t len)
             return false;
     if (flight != live) {
         snprintf(out, len, "%" PRIu64 " packets should be in flight, %" PRIu64 " exist", flight, live);
+        return false;
+    }
+    if (a->lossless_buffer_drops && !a->headroom_short_bytes) {
+        snprintf(out, len, "%" PRIu64 " buffer drops in a lossless class at the limit of an egress queue", a->lossless_buffer_drops);
         return false;
     }
     if (a->lossless_buffer_drops) {

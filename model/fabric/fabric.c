@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deadlock.h"
 #include "headroom.h"
+#include "loss_rules.h"
 #include "route.h"
 #include "switch_internal.h"
 
@@ -30,15 +32,26 @@ struct fabric *fabric_new(struct sim *s, uint32_t max_nodes)
     }
     for (unsigned d = 0; d < 64; d++)
         f->class_of[d] = (uint8_t)(d >> 3);
+    param_defaults(&fabric_params_table, &f->params);
+    deadlock_init(f);
     if (sim_packets(s)->object_bytes == 0)
         sim_pool_init(sim_packets(s), sizeof(struct pkt));
     return f;
+}
+
+void fabric_set_params(struct fabric *f, const struct fabric_params *params)
+{
+    f->params = *params;
+    f->encapsulation = (uint8_t)params->encapsulation;
 }
 
 void fabric_free(struct fabric *f)
 {
     if (!f)
         return;
+    sim_timer_cancel(f->sim, &f->deadlock_timer);
+    loss_rules_free(f);
+    free(f->fixed);
     route_free(f);
     for (uint32_t v = 0; v < f->nnodes; v++) {
         switch_free(f->node[v].sw);
@@ -119,7 +132,9 @@ static struct port *add_port(struct fabric *f, uint32_t node, const struct link_
     port->index = n->nports;
     port->flags = n->sw ? 0 : PORT_F_HOST;
     port->reaction_quanta = (uint16_t)(params->pfc_reaction_quanta);
-    if (params->loss > 0 || params->loss_every > 0 || params->ber > 0) {
+    port->heeds = 0xff;
+    port->heeds_link = 1;
+    if (params->loss > 0 || params->loss_every > 0 || params->ber > 0 || params->burst_begin > 0) {
         port->impair = link_impair_new(params, sim_seed(f->sim), node, port->index);
         if (!port->impair)
             return NULL;
@@ -134,6 +149,30 @@ static int64_t pipeline_ps(const struct fabric *f, uint32_t node)
     return f->node[node].sw ? f->node[node].sw->params.pipeline_latency_ps : 0;
 }
 
+/* A switch that cuts through hears of a frame early. */
+static uint32_t cut_bytes(const struct fabric *f, uint32_t node)
+{
+    const struct fabric_switch *sw = f->node[node].sw;
+    return sw && sw->params.forwarding == SWITCH_CUT_THROUGH ? (uint32_t)sw->params.cut_through_bytes : 0;
+}
+
+int fabric_fix_route(struct fabric *f, uint32_t sw, uint32_t host, uint32_t via)
+{
+    bool near = false;
+    if (f->finished || sw >= f->nnodes || host >= f->nnodes || !f->node[sw].sw || f->node[host].sw)
+        return SIM_ERR_PARAM;
+    for (uint32_t i = 0; i < f->node[sw].nports; i++)
+        near |= f->node[sw].port[i]->peer->node == via;
+    if (!near)
+        return SIM_ERR_PARAM;
+    struct fabric_fixed *fixed = realloc(f->fixed, (f->nfixed + 1) * sizeof *fixed);
+    if (!fixed)
+        return SIM_ERR_NOMEM;
+    f->fixed = fixed;
+    f->fixed[f->nfixed++] = (struct fabric_fixed){ sw, host, via };
+    return SIM_OK;
+}
+
 int fabric_connect(struct fabric *f, uint32_t a, uint32_t b, const struct link_params *params, uint32_t *port_a, uint32_t *port_b)
 {
     const struct param *bad;
@@ -146,8 +185,8 @@ int fabric_connect(struct fabric *f, uint32_t a, uint32_t b, const struct link_p
     struct port *x = add_port(f, a, params), *y = add_port(f, b, params);
     if (!x || !y)
         return SIM_ERR_NOMEM;
-    x->cls = link_class_get(f, params->rate_bps, params->propagation_ps, pipeline_ps(f, b));
-    y->cls = link_class_get(f, params->rate_bps, params->propagation_ps, pipeline_ps(f, a));
+    x->cls = link_class_get(f, params->rate_bps, params->propagation_ps, pipeline_ps(f, b), cut_bytes(f, b));
+    y->cls = link_class_get(f, params->rate_bps, params->propagation_ps, pipeline_ps(f, a), cut_bytes(f, a));
     if (!x->cls || !y->cls)
         return SIM_ERR_NOMEM;
     x->peer = y;
@@ -168,6 +207,8 @@ static void finish_port(struct port *p, uint16_t nports, uint16_t peer_nports)
     if (p->reaction_quanta == LINK_REACTION_BY_RATE)
         p->reaction_quanta = (uint16_t)headroom_reaction_quanta(p->cls->rate_bps);
     p->flags |= PORT_F_READY;
+    if (cut_bytes(p->fabric, p->node))
+        p->flags |= PORT_F_CUT;
 }
 
 int fabric_finish(struct fabric *f, char *err, size_t errlen)
@@ -226,7 +267,7 @@ uint32_t fabric_path(const struct fabric *f, uint32_t a, uint32_t b, struct fabr
     const struct port *p = first_hop(f, a, b);
     while (p) {
         if (n < max)
-            hops[n] = (struct fabric_hop){ p->cls->rate_bps, p->cls->propagation_ps, p->cls->pipeline_ps };
+            hops[n] = (struct fabric_hop){ p->cls->rate_bps, p->cls->propagation_ps, p->cls->pipeline_ps, p->cls->cut_bytes };
         n++;
         if (p->peer->node == b)
             return n;

@@ -22,6 +22,7 @@ extern "C" {
     X(NO_ROUTE,  "no_route",   "no route to the destination") \
     X(LINK_DOWN, "link_down",  "the link was down") \
     X(WATCHDOG,  "watchdog",   "dropped by the PFC watchdog") \
+    X(POLICY,    "policy",     "a middlebox does not let it pass") \
     X(NIC_RX,    "nic_rx",     "the receiving NIC's buffer was full") \
     X(REASSEMBLY,"reassembly", "the TCP offload engine's reassembly memory was full") \
     X(NO_ENDPOINT,"no_endpoint","no connection or QP for it at the host") \
@@ -34,27 +35,51 @@ enum fabric_drop_cause {
 };
 extern const char *const fabric_drop_name[FABRIC_DROP_CAUSE_COUNT];
 
+/** Which limit of a switch's buffer refused a packet (cause buffer). X(id, name, meaning) */
+#define FABRIC_LIMITS(X) \
+    X(QUEUE,         "queue",         "the egress queue's limit") \
+    X(SHARED,        "shared",        "nothing left of the shared buffer") \
+    X(INGRESS,       "ingress",       "the limit of the ingress port and priority") \
+    X(HEADROOM,      "headroom",      "the headroom of the ingress port and priority") \
+    X(HEADROOM_POOL, "headroom_pool", "the headroom pool of the priority")
+enum fabric_limit {
+#define X(id, name, meaning) FABRIC_LIMIT_##id,
+    FABRIC_LIMITS(X)
+#undef X
+    FABRIC_LIMIT_COUNT
+};
+extern const char *const fabric_limit_name[FABRIC_LIMIT_COUNT];
+
 /** Packets and bytes (frames) per priority: sent = delivered + dropped + in flight. PFC frames are apart. */
 struct fabric_audit {
     uint64_t sent[PORT_PRIOS], sent_bytes[PORT_PRIOS];
     uint64_t delivered[PORT_PRIOS], delivered_bytes[PORT_PRIOS];
     uint64_t dropped[FABRIC_DROP_CAUSE_COUNT][PORT_PRIOS], dropped_bytes[FABRIC_DROP_CAUSE_COUNT][PORT_PRIOS];
     uint64_t lossless_buffer_drops, headroom_short_bytes; /* an error: the headroom that would have been needed */
+    uint64_t refused[FABRIC_LIMIT_COUNT];
     uint64_t marks, pause_frames, resume_frames;
+    uint64_t storms;             /* that PFC watchdogs saw */
     uint64_t packet_hops;        /* packets that crossed a link, control frames included */
 };
 
+struct fabric_params;            /* fabric_params.h */
 struct switch_params;            /* switch_params.h */
 struct link_params;              /* link_params.h */
 
 struct fabric *fabric_new(struct sim *s, uint32_t max_nodes) SIM_MUST_CHECK;
 void fabric_free(struct fabric *f);
 
+/** What all switches and hosts do alike; before the first node, else the defaults hold. */
+void fabric_set_params(struct fabric *f, const struct fabric_params *params);
+
 /** Node ids count from 0 in the order of creation. Hosts have any number of ports; a host's owner attaches to them. */
 uint32_t fabric_add_host(struct fabric *f);
 uint32_t fabric_add_switch(struct fabric *f, const struct switch_params *params);
 /** A full-duplex link. Returns the index of the new port at node a via *port_a, at b via *port_b (may be NULL). */
 int  fabric_connect(struct fabric *f, uint32_t a, uint32_t b, const struct link_params *params, uint32_t *port_a, uint32_t *port_b);
+/** A route set by hand: at switch sw, packets for host go to its neighbour via. Before fabric_finish. SIM_OK, or SIM_ERR_PARAM when via is no
+ *  neighbour of sw. */
+int  fabric_fix_route(struct fabric *f, uint32_t sw, uint32_t host, uint32_t via);
 /** Shortest paths with all equal-cost next hops, from every switch to every host. Returns SIM_OK, or SIM_ERR_STATE with
  *  the first unreachable pair. Called once, after all connects; also sizes switch buffers and checks them: on an impossible
  *  buffer writes one sentence with the bytes short into err and returns SIM_ERR_PARAM. */
@@ -82,9 +107,45 @@ const struct fabric_audit *fabric_audit(const struct fabric *f);
  *  Writes "ok" or what failed into out; returns true when ok. */
 bool fabric_audit_check(const struct fabric *f, char *out, size_t len);
 
+/** --- failures --- */
+
+/** A link, named by one of its ports, fails (up false) or returns now: what is on it or begins on it is lost, and after reroute_ps the routes
+ *  know. */
+void fabric_link_set(struct fabric *f, uint32_t node, uint32_t port, bool up);
+/** The same at a time to come. */
+void fabric_link_set_at(struct fabric *f, uint32_t node, uint32_t port, bool up, int64_t at_ps);
+bool fabric_link_is_up(const struct fabric *f, uint32_t node, uint32_t port);
+
+/** Packets to lose, by rule: those of kind, from src to dst (FABRIC_ANY: any), in [from_ps, until_ps), as they leave their host; of these the
+ *  nth (from 1) of each flow (5-tuple), or each every-th of a host, or, with both 0, all. */
+#define FABRIC_ANY UINT32_MAX
+enum fabric_loss_kind { FABRIC_LOSE_DATA, FABRIC_LOSE_CONTROL, FABRIC_LOSE_BOTH };
+struct fabric_loss_rule { uint32_t src, dst; uint64_t nth, every; int64_t from_ps, until_ps; enum fabric_loss_kind kind; };
+/** SIM_OK or SIM_ERR_NOMEM. */
+int fabric_add_loss(struct fabric *f, const struct fabric_loss_rule *rule) SIM_MUST_CHECK;
+
+/** --- deadlock --- */
+
+/** Pauses that wait for each other in a circle: each egress queue is stopped by the next one's switch, whose buffer of that ingress holds
+ *  only packets for stopped queues of the circle. at_ps: since when all of them stand; -1: there was none. */
+#define FABRIC_CYCLE_MAX 32
+struct fabric_deadlock {
+    int64_t at_ps;
+    uint32_t length;             /* queues in the circle; the first FABRIC_CYCLE_MAX are listed */
+    struct { uint32_t node, port, prio; } queue[FABRIC_CYCLE_MAX];
+    uint32_t queues;             /* queues that stand for good, those that wait for the circle included */
+};
+/** The first that was found. */
+const struct fabric_deadlock *fabric_deadlock(const struct fabric *f);
+/** Look now. True when there is one. */
+bool fabric_deadlock_find(const struct fabric *f, struct fabric_deadlock *out);
+
 /** Links crossed from host a to host b, with the rate and propagation of each, along one shortest path.
  *  Returns the number of links, 0 if unreachable. For ideals and BDPs. */
-struct fabric_hop { int64_t rate_bps, propagation_ps, latency_ps; };
+struct fabric_hop {
+    int64_t rate_bps, propagation_ps, latency_ps;
+    int64_t cut_bytes;           /* the receiver forwards after so many bytes; 0: it stores the frame */
+};
 uint32_t fabric_path(const struct fabric *f, uint32_t a, uint32_t b, struct fabric_hop *hops, uint32_t max);
 
 /** Queue statistics over all switches, for the summary. */

@@ -4,6 +4,7 @@
 #define RNICSIM_FABRIC_FABRIC_INTERNAL_H
 
 #include "fabric.h"
+#include "fabric_params.h"
 #include "port_internal.h"
 #include "switch_params.h"
 
@@ -16,7 +17,10 @@ struct fabric_node {
     struct fabric_switch *sw;    /* NULL: a host */
 };
 
-enum fabric_watch { FABRIC_WATCH_TAP = 1, FABRIC_WATCH_BYTES = 2, FABRIC_WATCH_LOSS = 4 };
+enum fabric_watch {
+    FABRIC_WATCH_TAP = 1, FABRIC_WATCH_BYTES = 2, FABRIC_WATCH_LOSS = 4, FABRIC_WATCH_RULES = 8, FABRIC_WATCH_LINKS = 16,
+    FABRIC_WATCH_ARRIVAL = FABRIC_WATCH_BYTES | FABRIC_WATCH_LINKS
+};
 
 #define FABRIC_ARENA_PORTS 128
 
@@ -27,6 +31,7 @@ struct fabric {
     uint8_t  watch;              /* enum fabric_watch: what every frame must be shown to */
     uint8_t  finished;
     uint8_t  class_map_set;
+    uint8_t  encapsulation;      /* enum fabric_encapsulation */
     uint8_t  class_of[64];       /* DSCP to the audit's priority: the switches' map */
     struct fabric_audit audit;
     int64_t  waiting;            /* packets in hosts, not yet sent */
@@ -41,7 +46,15 @@ struct fabric {
     void *tap_ctx;
     fabric_loss_fn *loss;
     void *loss_ctx;
+    struct fabric_params params;
+    struct loss_rules *rules;
+    struct fabric_fixed *fixed;  /* routes that a scenario sets by hand */
+    uint32_t nfixed;
+    struct sim_timer deadlock_timer;
+    struct fabric_deadlock deadlock;
 };
+
+struct fabric_fixed { uint32_t sw, host, via; };
 
 static inline unsigned fabric_class(const struct fabric *f, const struct pkt *p) { return f->class_of[p->dscp & 63]; }
 

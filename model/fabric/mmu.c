@@ -24,6 +24,23 @@ struct fabric_switch *switch_new(struct fabric *f, uint32_t node, const struct s
 
 static uint64_t fixed(double fraction, double one) { return (uint64_t)(fraction * one); }
 
+/* Whether a switch has any feature that the plain path leaves out. */
+static bool is_full(const struct fabric_switch *sw)
+{
+    const struct switch_params *p = &sw->params;
+    const struct mmu_limits *l = &sw->limits;
+    bool remarks = false, fixed_route = false;
+    for (unsigned i = 0; i < PORT_PRIOS; i++)
+        remarks |= p->remark_dscp[i] != SWITCH_KEEP || p->remark_pcp[i] != SWITCH_KEEP;
+    for (uint32_t i = 0; i < sw->fabric->nfixed; i++)
+        fixed_route |= sw->fabric->fixed[i].sw == sw->node;
+    return remarks || fixed_route || p->force_full || sw->shaped || l->ingress_alpha || l->lossless_alpha || l->headroom_pool || l->port_reserved || l->queue_reserved
+        || (sw->lossless && p->pfc_ports != SWITCH_PFC_ALL) || p->forwarding == SWITCH_CUT_THROUGH || p->layer == SWITCH_BRIDGED
+        || p->aqm.kind != SWITCH_AQM_NONE || p->aqm.ecn_weight < 1 || p->aqm.phantom_threshold_bytes || p->paths.balance != SWITCH_ECMP || p->paths.weights
+        || p->watchdog.detection_ps || p->middlebox.delay_ps || p->middlebox.jitter_ps || p->middlebox.policy || p->classes.trust != SWITCH_TRUST_DSCP
+        || sw->fabric->encapsulation == FABRIC_VLAN;
+}
+
 static void thresholds(struct fabric_switch *sw)
 {
     const struct switch_params *p = &sw->params;
@@ -49,11 +66,26 @@ static void thresholds(struct fabric_switch *sw)
     sw->limits.xoff = (uint64_t)p->pfc_xoff_bytes;
     sw->limits.xon_offset = (uint32_t)p->pfc_xon_offset_bytes;
     sw->limits.reserved = sw->lossless ? (uint32_t)p->reserved_bytes : 0;
+    sw->limits.xon = (uint64_t)p->pfc_xon_bytes;
+    sw->limits.ingress_alpha = fixed(p->ingress_alpha, 0x1p16);
+    sw->limits.lossless_alpha = fixed(p->lossless_queue_alpha, 0x1p16);
+    sw->limits.headroom_pool = sw->lossless ? (uint64_t)p->headroom_pool_bytes : 0;
+    sw->limits.port_reserved = (uint32_t)p->port_reserved_bytes;
+    sw->limits.queue_reserved = (uint32_t)p->queue_reserved_bytes;
     for (unsigned i = 0; i < PORT_PRIOS; i++) {
         sw->quantum[i] = (uint32_t)(p->dwrr_quantum_bytes * weight[i]);
     }
     for (unsigned d = 0; d < 64; d++)
         sw->prio_of[d] = (uint8_t)switch_params_prio(p, d);
+    for (unsigned c = 0; c < 8; c++)
+        sw->prio_of_pcp[c] = p->pcp_map[c] ? p->pcp_map[c] - 1u : c;
+    const int64_t shape[PORT_PRIOS] = { p->shaper.rate_0_bps, p->shaper.rate_1_bps, p->shaper.rate_2_bps, p->shaper.rate_3_bps,
+                                        p->shaper.rate_4_bps, p->shaper.rate_5_bps, p->shaper.rate_6_bps, p->shaper.rate_7_bps };
+    for (unsigned i = 0; i < PORT_PRIOS; i++) {
+        sw->shape_bps[i] = shape[i];
+        sw->shaped |= (uint8_t)((shape[i] > 0) << i);
+    }
+    sw->full = is_full(sw);
 }
 
 static uint32_t port_headroom(const struct fabric_switch *sw, const struct port *port)
@@ -113,40 +145,90 @@ static int check_buffer(struct fabric_switch *sw, uint64_t need, bool same, char
         snprintf(err, errlen, "switch %u: its buffer of %s B is %s B short: PFC needs %u ports%s x (%s B headroom + %s B reserved) = %s B",
                  sw->node, size, a, sw->nports, of, c, d, b);
     } else {
-        snprintf(err, errlen, "switch %u: its buffer of %s B is %s B short: PFC needs %s B for the headroom and %s B reserved of %u ports%s",
-                 sw->node, size, a, b, d, sw->nports, of);
+        snprintf(err, errlen, "switch %u: its buffer of %s B is %s B short: headroom and what is reserved for %u ports%s take %s B",
+                 sw->node, size, a, sw->nports, of, b);
     }
     return SIM_ERR_PARAM;
+}
+
+static void shaper_event(struct sim *s, void *ctx, void *arg)
+{
+    struct switch_port *o = ctx;
+    (void)s;
+    (void)arg;
+    port_kick(o->port);
+}
+
+/* The links whose PFC is on. */
+static uint8_t port_lossless(const struct fabric_switch *sw, const struct port *port)
+{
+    bool host = !sw->fabric->node[port->peer->node].sw;
+    int64_t which = sw->params.pfc_ports;
+    return which == SWITCH_PFC_ALL || (which == SWITCH_PFC_HOSTS) == host ? sw->lossless : 0;
+}
+
+static void finish_port(struct fabric_switch *sw, uint32_t i, struct port *port)
+{
+    struct switch_port *sp = &sw->port[i];
+    sp->port = port;
+    sp->sw = sw;
+    sp->dwrr_fresh = 1;
+    sp->lossless = port_lossless(sw, port);
+    sp->headroom = sp->lossless ? port_headroom(sw, port) : 0;
+    sp->least_headroom = sp->headroom;
+    if (!sw->params.pfc_heed || sp->lossless != sw->lossless)
+        port->heeds = port->heeds_link = 0;
+    sim_rng_init(&sp->mark, sim_seed(sw->sim), (uint64_t)sw->node << 16 | i, SIM_RNG_MARK);
+    switch_pfc_init(sp);
+    port_attach(port, sw->full ? &switch_full_ops : &switch_port_ops, sw);
+    if (!sw->full)
+        return;
+    sim_rng_init(&sp->extra->jitter, sim_seed(sw->sim), (uint64_t)sw->node << 16 | i, SIM_RNG_JITTER);
+    switch_aqm_init(sp);
+    switch_watchdog_init(sp);
+    sim_timer_init(&sp->extra->shaper, 0, shaper_event, sp);
+    for (unsigned prio = 0; prio < PORT_PRIOS; prio++)
+        sp->extra->tokens[prio] = (double)sw->params.shaper.burst_bytes;
+}
+
+static int allocate(struct fabric_switch *sw)
+{
+    sw->port = aligned_alloc(64, (sw->nports + 1u) * sizeof *sw->port);
+    if (!sw->port)
+        return SIM_ERR_NOMEM;
+    memset(sw->port, 0, (sw->nports + 1u) * sizeof *sw->port);
+    if (!sw->full)
+        return SIM_OK;
+    struct switch_extra *extra = calloc(sw->nports + 1u, sizeof *extra);
+    for (uint32_t i = 0; extra && i <= sw->nports; i++)
+        sw->port[i].extra = &extra[i];
+    return extra ? switch_paths_init(sw) : SIM_ERR_NOMEM;
 }
 
 int switch_finish(struct fabric_switch *sw, char *err, size_t errlen)
 {
     const struct fabric_node *n = &sw->fabric->node[sw->node];
-    uint64_t need = 0, prios;
+    uint64_t need = 0, prios, pool;
     bool same = true;
-    thresholds(sw);
     sw->nports = n->nports;
-    sw->port = aligned_alloc(64, (n->nports + 1u) * sizeof *sw->port);
-    if (!sw->port) {
+    thresholds(sw);
+    if (allocate(sw) != SIM_OK) {
         snprintf(err, errlen, "out of memory for switch %u", sw->node);
         return SIM_ERR_NOMEM;
     }
-    memset(sw->port, 0, (n->nports + 1u) * sizeof *sw->port);
     prios = (uint64_t)__builtin_popcount(sw->lossless);
+    pool = sw->limits.headroom_pool;
     for (uint32_t i = 0; i < sw->nports; i++) {
         struct switch_port *sp = &sw->port[i];
-        sp->port = n->port[i];
-        sp->sw = sw;
-        sp->dwrr_fresh = 1;
-        sp->headroom = sw->lossless ? port_headroom(sw, sp->port) : 0;
-        sp->least_headroom = sp->headroom;
+        finish_port(sw, i, n->port[i]);
         same &= sp->headroom == sw->port[0].headroom;
-        need += prios * ((uint64_t)sp->headroom + sw->limits.reserved);
-        sim_rng_init(&sp->mark, sim_seed(sw->sim), (uint64_t)sw->node << 16 | i, SIM_RNG_MARK);
-        switch_pfc_init(sp);
-        port_attach(sp->port, &switch_port_ops, sw);
-        if (sw->lossless && check_quanta(sw, sp->port, err, errlen) != SIM_OK)
+        if (sp->lossless)
+            need += prios * ((pool ? 0 : (uint64_t)sp->headroom) + sw->limits.reserved);
+        need += sw->limits.port_reserved + (PORT_PRIOS - (sw->params.pfc_ports == SWITCH_PFC_ALL ? prios : 0)) * (uint64_t)sw->limits.queue_reserved;
+        if (sp->lossless && check_quanta(sw, sp->port, err, errlen) != SIM_OK)
             return SIM_ERR_PARAM;
     }
+    need += prios * pool;
+    same &= !pool && sw->params.pfc_ports == SWITCH_PFC_ALL && !sw->limits.port_reserved && !sw->limits.queue_reserved;
     return check_buffer(sw, need, same, err, errlen);
 }

@@ -54,6 +54,17 @@ void port_send_pfc(struct port *port, uint8_t vector, const uint16_t quanta[8])
     port_kick(port);
 }
 
+void port_send_pause(struct port *port, uint16_t quanta)
+{
+    struct port_pause *a = state(port);
+    a->tx_link = true;
+    a->tx_vector = 0xff;
+    for (unsigned i = 0; i < PORT_PRIOS; i++)
+        a->tx_quanta[i] = quanta;
+    port->flags |= PORT_F_PFC_WAITS;
+    port_kick(port);
+}
+
 struct pkt *pfc_take(struct port *port)
 {
     struct fabric *f = port->fabric;
@@ -62,11 +73,13 @@ struct pkt *pfc_take(struct port *port)
     bool stops = false;
     p->kind = PKT_PFC;
     p->src = p->dst = pkt_addr_of_node(port->node);
-    p->pfc.class_vector = a->tx_vector;
+    p->pfc.link_wide = a->tx_link;
+    p->pfc.class_vector = a->tx_link ? 0 : a->tx_vector;
     for (unsigned i = 0; i < PORT_PRIOS; i++) {
         if (!(a->tx_vector >> i & 1))
             continue;
-        p->pfc.quanta[i] = a->tx_quanta[i];
+        if (!a->tx_link || i == 0)
+            p->pfc.quanta[i] = a->tx_quanta[i];
         if (a->tx_quanta[i]) {
             port->stats.tx_prio_pause[i]++;
             stops = true;
@@ -158,32 +171,38 @@ static void timer_event(struct sim *s, void *ctx, void *arg)
         port_kick(port);
 }
 
+/* True when the class resumes. */
+static bool heed(struct port *port, unsigned prio, uint16_t quanta)
+{
+    struct port_pause *a = port->pause;
+    int64_t now_ps = sim_now(port->cls->sim);
+    if (quanta == 0) {
+        a->until_ps[prio] = 0;
+        resume(port, prio);
+        return true;
+    }
+    port->stats.rx_prio_pause[prio]++;
+    bool waiting = a->until_ps[prio] != 0;
+    a->until_ps[prio] = now_ps + pfc_quanta_ps(port, quanta);
+    if (port->blocked >> prio & 1) {
+        if (a->until_ps[prio] < a->timer[prio].at_ps)
+            arm(port, prio, a->until_ps[prio]);
+    } else if (a->reaction_ps == 0) {
+        block(port, prio);
+    } else if (!waiting) {
+        arm(port, prio, now_ps + a->reaction_ps);
+    }
+    return false;
+}
+
 void pfc_receive(struct port *port, struct pkt *p)
 {
-    struct port_pause *a = state(port);
-    int64_t now_ps = sim_now(port->cls->sim);
-    bool resumed = false;
-    for (unsigned i = 0; i < PORT_PRIOS; i++) {
-        if (!(p->pfc.class_vector >> i & 1))
-            continue;
-        if (p->pfc.quanta[i] == 0) {
-            a->until_ps[i] = 0;
-            resume(port, i);
-            resumed = true;
-            continue;
-        }
-        port->stats.rx_prio_pause[i]++;
-        bool waiting = a->until_ps[i] != 0;
-        a->until_ps[i] = now_ps + pfc_quanta_ps(port, p->pfc.quanta[i]);
-        if (port->blocked >> i & 1) {
-            if (a->until_ps[i] < a->timer[i].at_ps)
-                arm(port, i, a->until_ps[i]);
-        } else if (a->reaction_ps == 0) {
-            block(port, i);
-        } else if (!waiting) {
-            arm(port, i, now_ps + a->reaction_ps);
-        }
-    }
+    bool link = p->pfc.link_wide, resumed = false;
+    uint8_t vector = link ? port->heeds_link ? 0xff : 0 : (uint8_t)p->pfc.class_vector & port->heeds;
+    state(port);
+    for (unsigned i = 0; i < PORT_PRIOS; i++)
+        if (vector >> i & 1)
+            resumed |= heed(port, i, p->pfc.quanta[link ? 0 : i]);
     port->fabric->pfc_live--;
     fabric_pkt_free(port->fabric, p);
     if (resumed)

@@ -4,6 +4,8 @@
 
 #include "../sim/trace.h"
 #include "fabric_internal.h"
+#include "fabric_params.h"
+#include "loss_rules.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -26,10 +28,12 @@ static bool begin_watched(struct port *port, struct pkt *p)
     struct fabric *f = port->fabric;
     if ((f->watch & FABRIC_WATCH_TAP) && f->tap)
         f->tap(f->tap_ctx, sim_now(f->sim), port, p);
+    if ((f->watch & FABRIC_WATCH_RULES) && loss_rules_lose(f, port, p))
+        return true;
     return (f->watch & FABRIC_WATCH_LOSS) && f->loss(f->loss_ctx, port, p);
 }
 
-static void lose(struct port *port, struct pkt *p)
+static void lose(struct port *port, struct pkt *p, enum fabric_drop_cause cause)
 {
     port->stats.link_drops++;
     if (p->kind == PKT_PFC) {
@@ -37,7 +41,7 @@ static void lose(struct port *port, struct pkt *p)
         fabric_pkt_free(port->fabric, p);
         return;
     }
-    fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_INJECTED);
+    fabric_drop(port->fabric, port->node, port->index, p, cause);
 }
 
 static void push_free_event(struct port *port, const struct link_lane *l)
@@ -66,17 +70,20 @@ static void transmit(struct port *port, struct pkt *p)
         trace(port, SIM_TRACE_FRAME_TX, p, p->frame_len, p->prio);
     c->fabric->audit.packet_hops++;
     if (UNLIKELY(c->fabric->watch) && begin_watched(port, p)) {
-        lose(port, p);
+        lose(port, p, FABRIC_DROP_INJECTED);
         return;
     }
-    if (UNLIKELY(port->impair != NULL) && link_impair_frame(port->impair, p)) {
-        lose(port, p);
-        return;
+    if (UNLIKELY(port->impair != NULL)) {
+        enum link_fate fate = link_impair_frame(port->impair, p);
+        if (fate != LINK_PASSES) {
+            lose(port, p, fate == LINK_LOSES ? FABRIC_DROP_INJECTED : FABRIC_DROP_LINK_DOWN);
+            return;
+        }
     }
     if (UNLIKELY(pfc))
-        at_ps -= c->pipeline_ps; /* the MAC takes it at once */
+        at_ps = now_ps + l->whole_ps; /* the MAC takes it at once */
     uint64_t key = sim_key_port(port->peer_node, port->peer_index, port->peer_nports, SIM_KIND_RX, at_ps);
-    if (LIKELY(l->arrive && (!pfc || c->pipeline_ps == 0)))
+    if (LIKELY(l->arrive && (!pfc || l->whole_ps == l->arrive_ps)))
         sim_lane_push(c->sim, l->arrive, key, arrive_event, port->peer, p);
     else
         sim_at(c->sim, at_ps, key, arrive_event, port->peer, p);
@@ -92,6 +99,14 @@ static struct pkt *pull(struct port *port)
     } while (!p && (port->flags & PORT_F_KICKED));
     port->flags &= (uint8_t)~(PORT_F_PULLING | PORT_F_KICKED);
     return p;
+}
+
+static void encapsulate(const struct fabric *f, struct pkt *p)
+{
+    p->flags |= f->encapsulation == FABRIC_VLAN ? PKT_F_VLAN : PKT_F_VXLAN;
+    if (f->encapsulation == FABRIC_VLAN)
+        p->pcp = p->prio;
+    pkt_set_len(p);
 }
 
 static void send_next(struct port *port)
@@ -111,8 +126,11 @@ static void send_next(struct port *port)
         port->flags &= (uint8_t)~PORT_F_BUSY_KICKS;
         return;
     }
-    if (port->flags & PORT_F_HOST)
+    if (port->flags & PORT_F_HOST) {
+        if (UNLIKELY(port->fabric->encapsulation != FABRIC_PLAIN))
+            encapsulate(port->fabric, p);
         fabric_count_sent(port->fabric, p);
+    }
     transmit(port, p);
 }
 
@@ -162,6 +180,23 @@ static void corrupt(struct port *port, struct pkt *p)
     fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_BIT_ERROR);
 }
 
+/* NULL: it was lost with its link. */
+static struct pkt *arrive_watched(struct port *port, struct pkt *p)
+{
+    struct fabric *f = port->fabric;
+    const struct link_impair *i = port->impair;
+    if (i && i->cut_ps >= 0) {
+        struct link_class *c = port->peer->cls;
+        const struct link_lane *l = link_lane(c, p->frame_len);
+        int64_t began_ps = sim_now(f->sim) - (p->kind == PKT_PFC ? l->whole_ps : l->arrive_ps);
+        if (i->down || i->cut_ps > began_ps) {
+            lose(port, p, FABRIC_DROP_LINK_DOWN);
+            return NULL;
+        }
+    }
+    return (f->watch & FABRIC_WATCH_BYTES) && !(p->flags & PKT_F_CORRUPT) ? bytes_hop(f, p) : p;
+}
+
 static void arrive_event(struct sim *s, void *ctx, void *arg)
 {
     struct port *port = ctx;
@@ -171,12 +206,12 @@ static void arrive_event(struct sim *s, void *ctx, void *arg)
     port->stats.rx_bytes += p->frame_len;
     if (UNLIKELY(sim_tracing(s)))
         trace(port, SIM_TRACE_FRAME_RX, p, p->frame_len, p->prio);
-    if (UNLIKELY(p->flags & PKT_F_CORRUPT)) {
+    if (UNLIKELY(p->flags & PKT_F_CORRUPT) && (!(port->flags & PORT_F_CUT) || p->kind == PKT_PFC)) {
         corrupt(port, p);
         return;
     }
-    if (UNLIKELY(port->fabric->watch & FABRIC_WATCH_BYTES))
-        p = bytes_hop(port->fabric, p);
+    if (UNLIKELY(port->fabric->watch & FABRIC_WATCH_ARRIVAL) && !(p = arrive_watched(port, p)))
+        return;
     if (UNLIKELY(p->kind == PKT_PFC)) {
         pfc_receive(port, p);
         return;

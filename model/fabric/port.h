@@ -45,6 +45,8 @@ void port_attach(struct port *port, const struct port_ops *ops, void *owner);
 void port_kick(struct port *port);
 /** Send a PFC frame ahead of all else (after the frame on the wire): classes of vector, quanta each (0 resumes). */
 void port_send_pfc(struct port *port, uint8_t vector, const uint16_t quanta[8]);
+/** The same for the whole link, the older PAUSE of IEEE 802.3 annex 31B. A port sends one form or the other. */
+void port_send_pause(struct port *port, uint16_t quanta);
 
 uint32_t port_node(const struct port *port);
 uint32_t port_index(const struct port *port);

@@ -10,18 +10,20 @@
  *  that it comes again; until then the heap serves. */
 struct link_lane {
     uint32_t len, uses;
-    int64_t  arrive_ps;          /* begin of the frame to its handling by the peer: preamble, frame, propagation, pipeline */
+    int64_t  arrive_ps;          /* begin of the frame to its handling by the peer: preamble, frame (cut-through: its head), propagation, pipeline */
+    int64_t  whole_ps;           /* begin of the frame to its last bit at the peer */
     int64_t  free_ps;            /* begin of the frame to begin of the next: preamble, frame, gap */
     struct sim_lane *arrive, *free;
 };
 
 #define LINK_LANES 64
 
-/** What ports on links of equal rate, propagation and receiving pipeline share. */
+/** What ports on links of equal rate, propagation and receiving pipeline and cut share. */
 struct link_class {
     struct sim *sim;
     struct fabric *fabric;
     int64_t rate_bps, propagation_ps, pipeline_ps;
+    uint32_t cut_bytes;          /* the receiver cuts through after so many; 0: it stores */
     struct link_class *next;
     struct link_lane lane[LINK_LANES];
 };
@@ -29,6 +31,10 @@ struct link_class {
 /** Loss and errors of one direction of a link. */
 struct link_impair {
     double   loss;
+    double   burst_begin, burst_end, burst_loss;
+    bool     bad;                /* Gilbert-Elliott's state */
+    bool     down;               /* the link has failed */
+    int64_t  cut_ps;             /* when it last failed; -1: never */
     uint64_t loss_every, until_loss;
     double   mean_bits;          /* between bit errors; 0: none */
     double   bits_left;          /* until the next bit error */
@@ -42,6 +48,7 @@ struct port_pause {
     int64_t  reaction_ps;
     uint16_t tx_quanta[PORT_PRIOS];
     uint8_t  tx_vector;          /* classes of the PFC frame that waits for the wire */
+    bool     tx_link;            /* a PAUSE of the whole link waits instead */
 };
 
 enum port_flag {
@@ -51,7 +58,8 @@ enum port_flag {
     PORT_F_KICKED = 8,           /* kicked while pulling */
     PORT_F_PFC_WAITS = 16,
     PORT_F_HOST = 32,
-    PORT_F_READY = 64            /* fabric_finish has been called */
+    PORT_F_READY = 64,           /* fabric_finish has been called */
+    PORT_F_CUT = 128             /* receives heads of frames: its switch cuts through */
 };
 
 struct port {
@@ -66,7 +74,9 @@ struct port {
     uint8_t  flags;              /* enum port_flag */
     uint8_t  blocked;            /* priorities that are paused */
     uint8_t  more;               /* set before pull; an owner that knows it has nothing else clears it */
-    uint8_t  resv[5];
+    uint8_t  heeds;              /* priorities that PFC frames may stop here */
+    uint8_t  heeds_link;         /* PAUSE of the whole link stops it */
+    uint8_t  resv[3];
     /* line 1: receive, and the counters that every frame touches */
     struct fabric *fabric;
     struct port_pause *pause;
@@ -83,9 +93,10 @@ static inline struct link_lane *link_lane(struct link_class *c, uint32_t len)
     return __builtin_expect(l->len == len && l->arrive != NULL, 1) ? l : link_lane_slow(c, l, len);
 }
 /** The class for these values, made if new. */
-struct link_class *link_class_get(struct fabric *f, int64_t rate_bps, int64_t propagation_ps, int64_t pipeline_ps);
-/** True if the frame is lost now; may set PKT_F_CORRUPT. */
-bool link_impair_frame(struct link_impair *i, struct pkt *p);
+struct link_class *link_class_get(struct fabric *f, int64_t rate_bps, int64_t propagation_ps, int64_t pipeline_ps, uint32_t cut_bytes);
+/** What befalls a frame that begins; may set PKT_F_CORRUPT. */
+enum link_fate { LINK_PASSES, LINK_LOSES, LINK_IS_DOWN };
+enum link_fate link_impair_frame(struct link_impair *i, struct pkt *p);
 struct link_impair *link_impair_new(const struct link_params *params, uint64_t seed, uint32_t node, uint32_t port);
 
 /** A PFC frame has arrived (the packet is freed). */

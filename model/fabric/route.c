@@ -12,6 +12,18 @@
 
 static bool is_switch(const struct fabric *f, uint32_t node) { return f->node[node].sw != NULL; }
 
+static bool is_up(const struct port *p) { return !p->impair || !p->impair->down; }
+
+/* What a search from one destination class finds. */
+struct search {
+    uint16_t *dist;              /* links to the destination's switch, FAR if none */
+    uint16_t *height;            /* up-down: of a switch over the nearest host */
+    uint8_t  *descends;          /* up-down: there is a way that only goes down */
+    uint32_t *queue;
+    uint32_t *ranked;            /* up-down: switches from the highest down */
+    uint32_t nranked;
+};
+
 /* --- destination classes --- */
 
 static int by_switch_port(const void *a, const void *b)
@@ -41,7 +53,7 @@ static int collect_links(struct fabric *f, struct route *r)
         r->first[v] = n;
         for (uint32_t i = 0; !is_switch(f, v) && i < f->node[v].nports; i++) {
             const struct port *peer = f->node[v].port[i]->peer;
-            if (is_switch(f, peer->node))
+            if (is_switch(f, peer->node) && is_up(peer))
                 r->link[n++] = (struct route_link){ peer->node, peer->index };
         }
         h->links = n - r->first[v];
@@ -109,42 +121,117 @@ static int group_of(struct route_table *t, const uint16_t *ports, uint16_t n)
     return (int)t->ngroups++;
 }
 
-static void search(const struct fabric *f, const struct route *r, uint32_t host, uint16_t *dist, uint32_t *queue)
+static uint32_t begin_search(const struct fabric *f, const struct route *r, uint32_t host, struct search *s)
 {
-    uint32_t head = 0, tail = 0;
-    memset(dist, 0xff, f->nnodes * sizeof *dist);
+    uint32_t tail = 0;
+    memset(s->dist, 0xff, f->nnodes * sizeof *s->dist);
     for (uint32_t i = 0; i < r->host[host].links; i++) {
         uint32_t sw = r->link[r->first[host] + i].sw;
-        if (dist[sw] == FAR) {
-            dist[sw] = 0;
-            queue[tail++] = sw;
+        if (s->dist[sw] == FAR) {
+            s->dist[sw] = 0;
+            s->queue[tail++] = sw;
         }
     }
+    return tail;
+}
+
+/* --- shortest paths --- */
+
+static void search_shortest(const struct fabric *f, const struct route *r, uint32_t host, struct search *s)
+{
+    uint32_t head = 0, tail = begin_search(f, r, host, s);
     while (head < tail) {
-        uint32_t u = queue[head++];
+        uint32_t u = s->queue[head++];
         for (uint32_t i = 0; i < f->node[u].nports; i++) {
             uint32_t v = f->node[u].port[i]->peer->node;
-            if (is_switch(f, v) && dist[v] == FAR) {
-                dist[v] = (uint16_t)(dist[u] + 1);
-                queue[tail++] = v;
+            if (is_switch(f, v) && s->dist[v] == FAR && is_up(f->node[u].port[i])) {
+                s->dist[v] = (uint16_t)(s->dist[u] + 1);
+                s->queue[tail++] = v;
             }
         }
     }
 }
 
-static int fill_row(const struct fabric *f, uint32_t u, const uint16_t *dist, uint16_t *row)
+/* --- up-down: up is away from the hosts; between switches of one height, towards the lower number. A way goes up, then down. Who has a
+ * way that only goes down takes it, so that who came down goes on down, and a table by destination is enough. --- */
+
+static bool higher(const struct search *s, uint32_t a, uint32_t b)
 {
+    return s->height[a] != s->height[b] ? s->height[a] > s->height[b] : a < b;
+}
+
+static void find_heights(const struct fabric *f, struct search *s)
+{
+    uint32_t head = 0, tail = 0;
+    memset(s->height, 0xff, f->nnodes * sizeof *s->height);
+    for (uint32_t u = 0; u < f->nnodes; u++)
+        for (uint32_t i = 0; is_switch(f, u) && i < f->node[u].nports && s->height[u] == FAR; i++)
+            if (!is_switch(f, f->node[u].port[i]->peer->node)) {
+                s->height[u] = 0;
+                s->queue[tail++] = u;
+            }
+    while (head < tail) {
+        uint32_t u = s->queue[head++];
+        for (uint32_t i = 0; i < f->node[u].nports; i++) {
+            uint32_t v = f->node[u].port[i]->peer->node;
+            if (is_switch(f, v) && s->height[v] == FAR) {
+                s->height[v] = (uint16_t)(s->height[u] + 1);
+                s->queue[tail++] = v;
+            }
+        }
+    }
+    s->nranked = 0;
+    for (uint32_t level = tail ? s->height[s->queue[tail - 1]] + 1u : 0; level-- > 0;)
+        for (uint32_t u = 0; u < f->nnodes; u++)
+            if (is_switch(f, u) && s->height[u] == level)
+                s->ranked[s->nranked++] = u;
+}
+
+static void search_up_down(const struct fabric *f, const struct route *r, uint32_t host, struct search *s)
+{
+    uint32_t head = 0, tail = begin_search(f, r, host, s);
+    while (head < tail) { /* backwards over links that lead down */
+        uint32_t v = s->queue[head++];
+        for (uint32_t i = 0; i < f->node[v].nports; i++) {
+            uint32_t u = f->node[v].port[i]->peer->node;
+            if (is_switch(f, u) && s->dist[u] == FAR && higher(s, u, v) && is_up(f->node[v].port[i])) {
+                s->dist[u] = (uint16_t)(s->dist[v] + 1);
+                s->queue[tail++] = u;
+            }
+        }
+    }
+    for (uint32_t u = 0; u < f->nnodes; u++)
+        s->descends[u] = s->dist[u] != FAR;
+    for (uint32_t k = 0; k < s->nranked; k++) { /* the others climb, to switches that are done already */
+        uint32_t u = s->ranked[k];
+        for (uint32_t i = 0; !s->descends[u] && i < f->node[u].nports; i++) {
+            uint32_t v = f->node[u].port[i]->peer->node;
+            if (is_switch(f, v) && higher(s, v, u) && s->dist[v] != FAR && is_up(f->node[u].port[i]) && s->dist[v] + 1 < s->dist[u])
+                s->dist[u] = (uint16_t)(s->dist[v] + 1);
+        }
+    }
+}
+
+static bool leads_on(const struct fabric *f, const struct search *s, uint32_t u, const struct port *port)
+{
+    uint32_t v = port->peer->node;
+    if (!is_switch(f, v) || s->dist[v] + 1 != s->dist[u] || !is_up(port))
+        return false;
+    return f->params.routing != FABRIC_UP_DOWN || (s->descends[u] ? s->descends[v] && higher(s, u, v) : higher(s, v, u));
+}
+
+static int fill_row(const struct fabric *f, uint32_t u, const struct search *s, uint16_t *row)
+{
+    const uint16_t *dist = s->dist;
     struct fabric_switch *sw = f->node[u].sw;
     uint16_t ports[4096], n = 0;
     if (dist[u] == 0 || dist[u] == FAR) {
         *row = dist[u] == 0 ? ROUTE_LOCAL : ROUTE_NONE;
         return SIM_OK;
     }
-    for (uint32_t i = 0; i < f->node[u].nports && n < 4096; i++) {
-        uint32_t v = f->node[u].port[i]->peer->node;
-        if (is_switch(f, v) && dist[v] + 1 == dist[u])
+    for (uint32_t i = 0; i < f->node[u].nports && n < 4096; i++)
+        if (leads_on(f, s, u, f->node[u].port[i]))
             ports[n++] = (uint16_t)i;
-    }
     int g = group_of(&sw->table, ports, n);
     if (g < 0 || g >= (int)ROUTE_LOCAL)
         return SIM_ERR_NOMEM;
@@ -185,47 +272,95 @@ static int check_class(const struct route *r, const uint16_t *dist, const uint32
     return SIM_OK;
 }
 
-static int build(struct fabric *f, struct route *r, uint32_t *words, uint16_t *dist, char *err, size_t errlen)
+/* A table for each switch, with a last row for hosts that have no link. */
+static int new_tables(struct fabric *f, struct route *r)
 {
-    uint32_t *example = words, *head = words + f->nnodes, *chain = head + f->nnodes, *queue = chain + f->nnodes;
-    memset(head, 0xff, f->nnodes * sizeof *head);
-    assign_classes(f, r, example, head, chain);
     for (uint32_t u = 0; u < f->nnodes; u++) {
+        struct sim_rng rng;
         if (!is_switch(f, u))
             continue;
-        struct sim_rng rng;
-        sim_rng_init(&rng, sim_seed(f->sim), u, SIM_RNG_ECMP);
-        f->node[u].sw->table.seed = sim_rng_u32(&rng);
-        f->node[u].sw->table.group_of = calloc(r->nclasses + 1, sizeof(uint16_t));
-        f->node[u].sw->route = r;
-        if (!f->node[u].sw->table.group_of)
+        struct route_table *t = &f->node[u].sw->table;
+        uint16_t *rows = calloc(r->nclasses + 1, sizeof *rows);
+        if (!rows)
             return SIM_ERR_NOMEM;
+        rows[r->nclasses] = ROUTE_NONE;
+        sim_rng_init(&rng, sim_seed(f->sim), f->params.seeds == FABRIC_SEED_EQUAL ? UINT32_MAX : u, SIM_RNG_ECMP);
+        t->seed = sim_rng_u32(&rng);
+        t->group_of = rows;
+        t->ngroups = t->nports = 0;
+        f->node[u].sw->route = r;
     }
+    for (uint32_t h = 0; h < r->nhosts; h++)
+        if (r->host[h].cls == UINT32_MAX)
+            r->host[h].cls = r->nclasses;
+    return SIM_OK;
+}
+
+/* again: links have failed or returned; hosts may be out of reach. */
+static int build(struct fabric *f, struct route *r, uint32_t *words, struct search *s, bool again, char *err, size_t errlen)
+{
+    uint32_t *example = words, *head = words + f->nnodes, *chain = head + f->nnodes;
+    memset(head, 0xff, f->nnodes * sizeof *head);
+    assign_classes(f, r, example, head, chain);
+    if (new_tables(f, r) != SIM_OK)
+        return SIM_ERR_NOMEM;
+    if (f->params.routing == FABRIC_UP_DOWN)
+        find_heights(f, s);
     for (uint32_t c = 0; c < r->nclasses; c++) {
-        search(f, r, example[c], dist, queue);
+        if (f->params.routing == FABRIC_UP_DOWN)
+            search_up_down(f, r, example[c], s);
+        else
+            search_shortest(f, r, example[c], s);
         for (uint32_t u = 0; u < f->nnodes; u++)
-            if (is_switch(f, u) && fill_row(f, u, dist, (uint16_t *)&f->node[u].sw->table.group_of[c]) != SIM_OK)
+            if (is_switch(f, u) && fill_row(f, u, s, (uint16_t *)(uintptr_t)&f->node[u].sw->table.group_of[c]) != SIM_OK)
                 return SIM_ERR_NOMEM;
-        int st = check_class(r, dist, example, c, err, errlen);
+        int st = again ? SIM_OK : check_class(r, s->dist, example, c, err, errlen);
         if (st != SIM_OK)
             return st;
     }
-    return check_direct(f, r, err, errlen);
+    return again ? SIM_OK : check_direct(f, r, err, errlen);
 }
 
-int route_build(struct fabric *f, char *err, size_t errlen)
+static int renew_switches(struct fabric *f)
 {
+    for (uint32_t u = 0; u < f->nnodes; u++)
+        if (is_switch(f, u) && f->node[u].sw->full && switch_paths_renew(f->node[u].sw) != SIM_OK)
+            return SIM_ERR_NOMEM;
+    return SIM_OK;
+}
+
+static int make(struct fabric *f, bool again, char *err, size_t errlen)
+{
+    size_t n = f->nnodes + 1u;
     struct route *r = f->route = calloc(1, sizeof *r);
-    uint32_t *words = calloc(4 * (size_t)f->nnodes + 1, sizeof *words);
-    uint16_t *dist = calloc(f->nnodes + 1, sizeof *dist);
-    int st = r && words && dist ? collect_links(f, r) : SIM_ERR_NOMEM;
+    uint32_t *words = calloc(5 * n, sizeof *words);
+    uint16_t *dist = calloc(2 * n, sizeof *dist);
+    uint8_t *descends = calloc(n, 1);
+    struct search s = { .dist = dist, .descends = descends };
+    int st = r && words && dist && descends ? collect_links(f, r) : SIM_ERR_NOMEM;
+    if (st == SIM_OK) {
+        s.height = dist + n;
+        s.queue = words + 3 * n;
+        s.ranked = words + 4 * n;
+        st = build(f, r, words, &s, again, err, errlen);
+    }
     if (st == SIM_OK)
-        st = build(f, r, words, dist, err, errlen);
+        st = renew_switches(f);
     if (st == SIM_ERR_NOMEM)
         snprintf(err, errlen, "out of memory for the routes of %u nodes", f->nnodes);
     free(words);
     free(dist);
+    free(descends);
     return st;
+}
+
+int route_build(struct fabric *f, char *err, size_t errlen) { return make(f, false, err, errlen); }
+
+int route_rebuild(struct fabric *f)
+{
+    char err[100];
+    route_free(f);
+    return make(f, true, err, sizeof err);
 }
 
 void route_free(struct fabric *f)
@@ -233,8 +368,10 @@ void route_free(struct fabric *f)
     if (!f->route)
         return;
     for (uint32_t u = 0; u < f->nnodes; u++)
-        if (f->node[u].sw)
+        if (f->node[u].sw) {
             free((void *)(uintptr_t)f->node[u].sw->table.group_of);
+            f->node[u].sw->table.group_of = NULL;
+        }
     free(f->route->host);
     free(f->route->first);
     free(f->route->link);

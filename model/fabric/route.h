@@ -43,6 +43,8 @@ struct route_table {
 
 /** Compute everything. SIM_OK, or SIM_ERR_STATE and the first unreachable pair in err. */
 int  route_build(struct fabric *f, char *err, size_t errlen);
+/** The same again after links have failed or returned; hosts may have become unreachable. SIM_OK or SIM_ERR_NOMEM. */
+int  route_rebuild(struct fabric *f);
 void route_free(struct fabric *f);
 /** The port at switch node `sw` towards a host, -1 if there is none. */
 int  route_local_port(const struct route *r, uint32_t host, uint32_t sw, uint32_t flow_hash);
@@ -55,6 +57,16 @@ static inline uint32_t route_mix(uint32_t flow_hash, uint32_t seed)
     h = (h ^ h >> 16) * UINT32_C(0x85ebca6b);
     h = (h ^ h >> 13) * UINT32_C(0xc2b2ae35);
     return h ^ h >> 16;
+}
+
+/** The ports towards a host and their group; NULL if there is none or it hangs on this very switch. */
+static inline const uint16_t *route_members(const struct route *r, const struct route_table *t, uint32_t dst, uint32_t *group)
+{
+    if (dst >= r->nhosts)
+        return NULL;
+    uint32_t g = t->group_of[r->host[dst].cls];
+    *group = g;
+    return g == ROUTE_LOCAL || g == ROUTE_NONE ? NULL : &t->port[t->group[g].first];
 }
 
 /** The egress port for a packet, -1 if there is none. */

@@ -4,6 +4,10 @@
 
 static void say(struct fabric_switch *sw, struct switch_port *in, uint8_t vector, bool stop)
 {
+    if (sw->params.pause == SWITCH_PAUSE_GLOBAL) {
+        port_send_pause(in->port, stop ? (uint16_t)sw->params.pfc_quanta : 0);
+        return;
+    }
     uint16_t quanta[PORT_PRIOS];
     for (unsigned i = 0; i < PORT_PRIOS; i++)
         quanta[i] = stop ? (uint16_t)sw->params.pfc_quanta : 0;
@@ -32,8 +36,10 @@ void switch_pfc_init(struct switch_port *in) { sim_timer_init(&in->refresh, 0, r
 
 void switch_pfc_xoff(struct fabric_switch *sw, struct switch_port *in, unsigned prio)
 {
+    bool stands = sw->params.pause == SWITCH_PAUSE_GLOBAL && in->xoff;
     in->xoff |= (uint8_t)(1u << prio);
-    say(sw, in, (uint8_t)(1u << prio), true);
+    if (!stands)
+        say(sw, in, (uint8_t)(1u << prio), true);
     if (in->refresh.at_ps == SIM_NEVER_PS)
         arm(sw, in);
 }
@@ -41,7 +47,8 @@ void switch_pfc_xoff(struct fabric_switch *sw, struct switch_port *in, unsigned 
 void switch_pfc_xon(struct fabric_switch *sw, struct switch_port *in, unsigned prio)
 {
     in->xoff &= (uint8_t)~(1u << prio);
-    say(sw, in, (uint8_t)(1u << prio), false);
+    if (sw->params.pause == SWITCH_PAUSE_PRIORITY || !in->xoff)
+        say(sw, in, (uint8_t)(1u << prio), false);
     if (!in->xoff)
         sim_timer_cancel(sw->sim, &in->refresh);
 }

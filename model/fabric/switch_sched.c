@@ -25,3 +25,41 @@ unsigned switch_sched_pick(struct fabric_switch *sw, struct switch_port *o, uint
         o->dwrr_fresh = 1;
     }
 }
+
+/* --- shapers: a token bucket per queue; a packet may go when the bucket is not empty, and is paid for whole --- */
+
+static void refill(struct fabric_switch *sw, struct switch_extra *x, unsigned prio, int64_t now_ps)
+{
+    double burst = (double)sw->params.shaper.burst_bytes;
+    x->tokens[prio] += (double)(now_ps - x->tokens_ps[prio]) * (double)sw->shape_bps[prio] / (8.0 * (double)SIM_PS_PER_S);
+    x->tokens_ps[prio] = now_ps;
+    if (x->tokens[prio] > burst)
+        x->tokens[prio] = burst;
+}
+
+uint8_t switch_shaper_mask(struct fabric_switch *sw, struct switch_port *o, uint8_t mask)
+{
+    struct switch_extra *x = o->extra;
+    int64_t now_ps = sim_now(sw->sim), next_ps = SIM_NEVER_PS;
+    for (uint8_t m = mask & sw->shaped; m; m &= (uint8_t)(m - 1)) {
+        unsigned prio = (unsigned)__builtin_ctz(m);
+        refill(sw, x, prio, now_ps);
+        if (x->tokens[prio] > 0)
+            continue;
+        int64_t at_ps = now_ps + 1 + (int64_t)(-x->tokens[prio] * 8.0 * (double)SIM_PS_PER_S / (double)sw->shape_bps[prio]);
+        next_ps = at_ps < next_ps ? at_ps : next_ps;
+        mask &= (uint8_t)~(1u << prio);
+    }
+    if (next_ps < x->shaper.at_ps) {
+        sim_timer_cancel(sw->sim, &x->shaper);
+        x->shaper.key = sim_key_port(sw->node, o->port->index, sw->nports, SIM_KIND_WAKE, next_ps) | 9;
+        sim_timer_set(sw->sim, &x->shaper, next_ps);
+    }
+    return mask;
+}
+
+void switch_shaper_sent(struct fabric_switch *sw, struct switch_port *o, unsigned prio, uint32_t frame_len)
+{
+    if (sw->shaped >> prio & 1)
+        o->extra->tokens[prio] -= frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES;
+}

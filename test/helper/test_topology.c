@@ -19,7 +19,7 @@ static bool build(struct net *n, const struct topology_params *t, const struct s
     param_defaults(&link_params_table, &link);
     memset(n, 0, sizeof *n);
     n->s = sim_new(1);
-    n->f = topology_build(n->s, t, NULL, sw, NULL, 0, &link, &n->hosts, n->err, sizeof n->err);
+    n->f = topology_build(n->s, t, NULL, &(struct topology_behaviour){ .sw = sw, .link = &link }, &n->hosts, n->err, sizeof n->err);
     return n->f != NULL;
 }
 
