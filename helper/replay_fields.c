@@ -65,6 +65,20 @@ static void compare_payload(struct replay_case *c, const struct replay_frame *wa
     free(a);
 }
 
+void replay_as_seen(struct replay_case *c, struct pkt *p, const struct wire_l3 *l3, bool ipv6, struct replay_frame *out)
+{
+    uint8_t *bytes = replay_alloc(malloc(WIRE_FRAME_MAX));
+    if (ipv6)
+        p->flags |= PKT_F_IPV6;
+    pkt_set_len(p);
+    memset(out, 0, sizeof *out);
+    out->status = wire_decode(bytes, wire_encode(p, l3, bytes, WIRE_FRAME_MAX), &out->p, &out->l3);
+    if (out->status != WIRE_OK)
+        replay_differs(c, 0, "a packet of ours", "well formed", wire_status_name(out->status));
+    pkt_release_payload(p);
+    free(bytes);
+}
+
 bool replay_roce_compare(struct replay_case *c, const struct replay_frame *want, const struct pkt *ours, const struct wire_l3 *l3)
 {
     uint32_t before = c->differ;

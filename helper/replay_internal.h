@@ -86,6 +86,8 @@ void replay_memory_free(struct replay_memory *m);
 void replay_roce(struct replay *r);
 void replay_iwarp(struct replay *r);
 
+/** A packet of ours as its receiver sees it: through its bytes. p's payload is released. */
+void replay_as_seen(struct replay_case *c, struct pkt *p, const struct wire_l3 *l3, bool ipv6, struct replay_frame *out);
 /** Compare two RoCE packets in all fields that are no free choice; true if equal. */
 bool replay_roce_compare(struct replay_case *c, const struct replay_frame *want, const struct pkt *ours, const struct wire_l3 *ours_l3);
 

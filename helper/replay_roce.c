@@ -148,6 +148,21 @@ static void gather(struct replay *r, const struct halves *hs, uint32_t a, struct
     name_flow(r, f, h);
 }
 
+void replay_l3(const struct replay_flow *f, unsigned side, struct wire_l3 *out)
+{
+    *out = (struct wire_l3){ .ip_df = 1 };
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct wire_l3 *l = &f->item[i].f->l3;
+        bool own = f->item[i].side == side;
+        memcpy(out->smac, own ? l->smac : l->dmac, 6);
+        memcpy(out->dmac, own ? l->dmac : l->smac, 6);
+        memcpy(out->src6, own ? l->src6 : l->dst6, 16);
+        memcpy(out->dst6, own ? l->dst6 : l->src6, 16);
+        if (own)
+            return;
+    }
+}
+
 void replay_roce(struct replay *r)
 {
     struct halves hs = { .of_frame = replay_alloc(calloc(r->nframes + 1, sizeof *hs.of_frame)) };
@@ -163,7 +178,9 @@ void replay_roce(struct replay *r)
             if (replay_wants(r, side)) {
                 for (uint32_t i = 0; i < f.n; i++)
                     f.item[i].lost = false;
-                if (!f.cm)
+                if (f.cm)
+                    replay_cm_run(r, &f, side);
+                else
                     replay_roce_run(r, &f, side);
             }
         free(f.item);

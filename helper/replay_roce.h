@@ -69,6 +69,9 @@ void replay_learn(struct replay *r, struct replay_flow *f, unsigned side, struct
 /** After that: its memory's contents. false: a region is too large. */
 bool replay_learn_memory(struct replay_flow *f, unsigned side, struct replay_deeds *d);
 void replay_deeds_free(struct replay_deeds *d);
+/** Addresses of what a side sends. */
+void replay_l3(const struct replay_flow *f, unsigned side, struct wire_l3 *out);
+void replay_cm_run(struct replay *r, struct replay_flow *f, unsigned side);
 void replay_roce_run(struct replay *r, struct replay_flow *f, unsigned side);
 
 #endif

@@ -41,22 +41,6 @@ static void nothing(void *ctx, const struct rnic_wc *wc) { (void)ctx; (void)wc; 
 
 /* --- set-up --- */
 
-static void addresses(struct run *u)
-{
-    for (uint32_t i = 0; i < u->f->n; i++) {
-        const struct replay_item *it = &u->f->item[i];
-        const struct wire_l3 *l = &it->f->l3;
-        bool own = it->side == u->c.side;
-        memcpy(u->l3.smac, own ? l->smac : l->dmac, 6);
-        memcpy(u->l3.dmac, own ? l->dmac : l->smac, 6);
-        memcpy(u->l3.src6, own ? l->src6 : l->dst6, 16);
-        memcpy(u->l3.dst6, own ? l->dst6 : l->src6, 16);
-        u->l3.ip_df = 1;
-        if (own)
-            return;
-    }
-}
-
 static int set_up(struct run *u)
 {
     struct replay_deeds *d = &u->d;
@@ -93,24 +77,17 @@ static int set_up(struct run *u)
 static bool pull(struct run *u, int64_t now_ps, bool control, struct replay_frame *out)
 {
     struct pkt p;
-    uint8_t *bytes = replay_alloc(malloc(WIRE_FRAME_MAX));
     memset(&p, 0, sizeof p);
     memset(out, 0, sizeof *out);
     bool sent = control && u->ep->ops->tx_control ? u->ep->ops->tx_control(u->ep, now_ps, &p) : u->ep->ops->tx(u->ep, now_ps, &p);
-    if (sent) {
-        if (u->f->item[0].f->p.flags & PKT_F_IPV6)
-            p.flags |= PKT_F_IPV6;
-        if (wire_roce_op[p.roce.opcode].flags & ROCE_OP_DETH && p.roce.x.deth.sqpn == rnic_qp_num(u->card.qp))
-            p.roce.x.deth.sqpn = u->f->qpn[u->c.side]; /* a QP's number is a free choice */
-        pkt_set_len(&p);
-        size_t n = wire_encode(&p, &u->l3, bytes, WIRE_FRAME_MAX);
-        out->status = wire_decode(bytes, n, &out->p, &out->l3);
-        if (out->status != WIRE_OK)
-            replay_differs(&u->c, 0, "a packet of ours", "well formed", wire_status_name(out->status));
+    if (!sent) {
+        pkt_release_payload(&p);
+        return false;
     }
-    pkt_release_payload(&p);
-    free(bytes);
-    return sent;
+    if (wire_roce_op[p.roce.opcode].flags & ROCE_OP_DETH && p.roce.x.deth.sqpn == rnic_qp_num(u->card.qp))
+        p.roce.x.deth.sqpn = u->f->qpn[u->c.side]; /* a QP's number is a free choice */
+    replay_as_seen(&u->c, &p, &u->l3, (u->f->item[0].f->p.flags & PKT_F_IPV6) != 0, out);
+    return true;
 }
 
 static const char *opcode_name(const struct pkt *p) { return wire_roce_op[p->roce.opcode].name; }
@@ -382,7 +359,7 @@ void replay_roce_run(struct replay *r, struct replay_flow *f, unsigned side)
     struct run *u = replay_alloc(calloc(1, sizeof *u));
     *u = (struct run){ .c = { .r = r, .what = f->what, .side = side }, .f = f, .acked = -1 };
     replay_learn(r, f, side, &u->d);
-    addresses(u);
+    replay_l3(f, side, &u->l3);
     if (!replay_learn_memory(f, side, &u->d))
         replay_differs(&u->c, 0, "memory that the peer touches under one key", "at most 1 GiB", "more");
     else if (set_up(u) != SIM_OK)

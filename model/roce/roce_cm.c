@@ -134,7 +134,7 @@ static struct roce_conn *new_conn(struct roce_cm *cm, uint32_t remote_addr)
 static struct wire_cm_path path_to(const struct roce_cm *cm, uint32_t remote_addr, const struct roce_params *p)
 {
     struct wire_cm_path path = { .local_lid = PERMISSIVE_LID, .remote_lid = PERMISSIVE_LID, .rate = RATE_100GBPS,
-        .traffic_class = (uint8_t)(cm->config.dscp << 2), .hop_limit = cm->config.ttl, .ack_timeout = (uint8_t)p->local_ack_timeout };
+        .traffic_class = (uint8_t)(cm->config.dscp << 2 | cm->config.ecn), .hop_limit = cm->config.ttl, .ack_timeout = (uint8_t)p->local_ack_timeout };
     wire_cm_gid_of_ipv4(cm->config.local_addr, path.local_gid);
     wire_cm_gid_of_ipv4(remote_addr, path.remote_gid);
     return path;
@@ -179,7 +179,7 @@ struct roce_conn *roce_cm_connect(struct roce_cm *cm, int64_t now_ps, struct rni
 static struct roce_peer peer_of(const struct roce_conn *c)
 {
     const struct roce_cm_config *f = &c->cm->config;
-    return (struct roce_peer){ .local_addr = f->local_addr, .remote_addr = c->remote_addr, .path_mtu_bytes = c->mtu, .prio = f->prio, .dscp = f->dscp,
+    return (struct roce_peer){ .local_addr = f->local_addr, .remote_addr = c->remote_addr, .path_mtu_bytes = c->mtu, .prio = f->prio, .dscp = f->dscp, .ecn = f->ecn,
         .ttl = f->ttl, .base_rtt_ps = c->base_rtt_ps, .limits_given = true };
 }
 
@@ -403,6 +403,7 @@ static bool cm_tx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
     p->dport = WIRE_ROCE_PORT;
     p->flow_hash = pkt_flow_hash(p->src, p->dst, PROTO_UDP, p->sport, p->dport);
     p->dscp = cm->config.dscp;
+    p->ecn = cm->config.ecn;
     p->ttl = cm->config.ttl;
     p->roce.opcode = ROCE_UD_SEND_ONLY;
     p->roce.pkey = PKEY_DEFAULT;

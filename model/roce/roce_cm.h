@@ -36,7 +36,7 @@ struct roce_cm_config {
     uint8_t  response_timeout;     /* 5 bits: a peer has 4.096 us * 2^t to answer; Linux: 20 (4.3 s) */
     uint8_t  max_retries;          /* 4 bits: repetitions of an unanswered REQ, REP or DREQ; Linux: 15 */
     uint8_t  target_ack_delay;     /* 5 bits, told in a REP; rxe: 15 */
-    uint8_t  prio, dscp, ttl;      /* of the datagrams and of the connections; ttl 0: 64 */
+    uint8_t  prio, dscp, ecn, ttl; /* of the datagrams and of the connections; ttl 0: 64 */
     uint16_t sport;                /* UDP source port; 0: derived */
     /** Something has happened; may be NULL. */
     void (*on_event)(void *ctx, const struct roce_cm_event *e);

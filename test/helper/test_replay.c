@@ -110,6 +110,8 @@ static void start_byte(struct pkt *p, unsigned at, uint8_t bits)
     (void)pkt_add_bytes(p, b, len);
 }
 static void other_rtr(struct pkt *p) { start_byte(p, 22, 0xc0); }
+static void mad_transaction(struct pkt *p) { start_byte(p, 15, 1); }
+static void mad_reserved(struct pkt *p) { start_byte(p, 6, 1); }
 static void no_peer_to_peer(struct pkt *p) { start_byte(p, 20, 0x80); }
 
 static const struct change { const char *capture; uint32_t frame; enum replay_sides side; void (*change)(struct pkt *p); const char *field; } changes[] = {
@@ -125,6 +127,10 @@ static const struct change { const char *capture; uint32_t frame; enum replay_si
     { "rxe/roce_nak_badkey_write.pcap", 7, REPLAY_B, other_nak, "AETH syndrome: expected 0x61, seen 0x1f" },
     { "rxe/roce_loss_nak_seq.pcap", 17, REPLAY_A, other_byte, "payload from byte 512 on" }, /* sent again: not as before */
     { "rxe/roce_atomic_lat.pcap", 6, REPLAY_B, add_orig, "AtomicAckETH original value" },
+    { "rxe/roce_basic.pcap", 3, REPLAY_A, other_byte, "payload from byte 128 on" }, /* RTU: no private data of the user's */
+    { "rxe/roce_basic.pcap", 2, REPLAY_B, mad_transaction, "payload from byte 15 on" }, /* REP: not the REQ's transaction */
+    { "rxe/roce_basic.pcap", 39, REPLAY_B, mad_transaction, "payload from byte 15 on" },
+    { "rxe/roce_reject.pcap", 2, REPLAY_B, mad_reserved, "payload from byte 6 on" },
     { "siw/iw_crc_basic.pcap", 9, REPLAY_A, fpdu_msn, "DDP MSN: expected 6, seen 2" },
     { "siw/iw_crc_basic.pcap", 9, REPLAY_A, fpdu_reserved, "DDP reserved bits" },
     { "siw/iw_crc_basic.pcap", 31, REPLAY_B, fpdu_stag, "DDP STag" },
@@ -217,7 +223,7 @@ static void bad_files(void **state)
     X("rxe/roce_atomic_lat.pcap") X("rxe/roce_basic.pcap") X("rxe/roce_batch.pcap") X("rxe/roce_ce_ttl.pcap") X("rxe/roce_ipv6_write_lat.pcap") \
     X("rxe/roce_loss_acks.pcap") X("rxe/roce_loss_nak_seq.pcap") X("rxe/roce_multi_mtu1024.pcap") X("rxe/roce_nak_badkey_read.pcap") \
     X("rxe/roce_nak_badkey_write.pcap") X("rxe/roce_nak_oob_write.pcap") X("rxe/roce_nak_send_too_long.pcap") X("rxe/roce_read_mtu256.pcap") \
-    X("rxe/roce_rnr.pcap") X("rxe/roce_sinv.pcap") X("rxe/roce_tos.pcap") X("rxe/roce_uc_write_lat.pcap") X("rxe/roce_ud_send_lat.pcap") \
+    X("rxe/roce_reject.pcap") X("rxe/roce_rnr.pcap") X("rxe/roce_sinv.pcap") X("rxe/roce_tos.pcap") X("rxe/roce_uc_write_lat.pcap") X("rxe/roce_ud_send_lat.pcap") \
     X("rxe/roce_write_mtu256.pcap") X("rxe/roce_write_mtu4096.pcap") X("rxe/roce_write_mtu512.pcap")
 
 #define IWARP_CAPTURES(X) \
