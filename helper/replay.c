@@ -144,6 +144,15 @@ static void add_frame(struct replay *r, const struct pcap_frame *in)
         pkt_release_payload(&f->p);
 }
 
+/* Frames are fed in the file's order: a stamp that steps back counts as the one before. */
+static bool set_time(struct replay *r)
+{
+    struct replay_frame *f = &r->frame[r->nframes - 1];
+    int64_t before = r->nframes > 1 ? f[-1].at_ps : 0;
+    f->at_ps = f->at_ps > before ? f->at_ps : before;
+    return f->at_ps <= REPLAY_TIME_MAX_PS;
+}
+
 static int read_frames(struct replay *r, const uint8_t *file, size_t len)
 {
     struct pcap_reader in;
@@ -158,7 +167,12 @@ static int read_frames(struct replay *r, const uint8_t *file, size_t len)
                         f.original);
                 return 2;
             }
+            uint32_t had = r->nframes;
             add_frame(r, &f);
+            if (r->nframes > had && !set_time(r)) {
+                fprintf(r->err, "%s: frame %u: its time is more than 30 days after the capture's begin\n", r->name, f.no);
+                return 2;
+            }
         }
     if (s == PCAP_END)
         return 0;

@@ -258,7 +258,7 @@ static void own_message(struct run *u, uint32_t i, int64_t now_ps)
     u->choices = NULL;
     u->making = NULL;
     int64_t wake = u->ep->ops->next_wake_ps(u->ep);
-    if (u->next <= i && wake != SIM_NEVER_PS && wake > now_ps) { /* the captured side's timer had run out */
+    if (u->next <= i && wake != SIM_NEVER_PS && wake > now_ps && wake <= REPLAY_TIME_MAX_PS) { /* the captured side's timer had run out */
         u->ahead_ps += wake - now_ps;
         u->c.early_timeouts++;
         wake_until(u, wake);

@@ -8,6 +8,8 @@
 #include "../model/wire/codec.h"
 #include "replay.h"
 
+#define REPLAY_TIME_MAX_PS (INT64_C(30) * 86400 * SIM_PS_PER_S) /* a capture's length at most; half of what a clock of int64 ps could tell is left */
+
 struct replay_frame {
     struct pkt p;
     struct wire_l3 l3;
@@ -65,13 +67,13 @@ struct replay_region {
     uint8_t *mem, *known;                /* known: bytes that have been written or seen */
 };
 struct replay_memory { struct replay_region *region; uint32_t n; };
-#define REPLAY_REGION_MAX (UINT64_C(1) << 30)
+#define REPLAY_MEMORY_MAX (UINT64_C(1) << 30) /* bytes of all of them */
 
 /** The region of a key; made when there is none and create. */
 struct replay_region *replay_region(struct replay_memory *m, uint32_t key, bool create);
 /** An access of this kind to [va, va + len) was granted. */
 void replay_granted(struct replay_memory *m, uint32_t key, uint64_t va, uint64_t len, unsigned access);
-/** After all grants: give the regions their bytes. false: one is larger than REPLAY_REGION_MAX. */
+/** After all grants: give the regions their bytes. false: they come to more than REPLAY_MEMORY_MAX. */
 bool replay_memory_fill(struct replay_memory *m);
 /** The peer has written these bytes. */
 void replay_written(struct replay_memory *m, uint32_t key, uint64_t va, uint64_t len);

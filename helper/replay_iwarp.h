@@ -77,7 +77,7 @@ struct replay_iw_deeds {
     uint32_t short_receive;              /* bytes of the last of them; UINT32_MAX: as the others */
     struct replay_memory memory;
 };
-/** false: a region is larger than REPLAY_REGION_MAX. */
+/** false: its memory comes to more than REPLAY_MEMORY_MAX. */
 bool replay_iwarp_learn(const struct replay_conn *c, unsigned side, struct replay_iw_deeds *d);
 void replay_iw_deeds_free(struct replay_iw_deeds *d);
 void replay_iwarp_run(struct replay *r, struct replay_conn *c, unsigned side);

@@ -272,7 +272,7 @@ void replay_iwarp_run(struct replay *r, struct replay_conn *c, unsigned side)
     struct run *u = replay_alloc(calloc(1, sizeof *u));
     *u = (struct run){ .c = { .r = r, .what = c->what, .side = side }, .conn = c };
     if (!replay_iwarp_learn(c, side, &u->d))
-        replay_differs(&u->c, 0, "memory that the peer touches under one STag", "at most 1 GiB", "more");
+        replay_differs(&u->c, 0, "memory that the peer touches", "at most 1 GiB", "more");
     else if (set_up(u) != SIM_OK)
         replay_differs(&u->c, 0, "our QP", "made and connected", "out of memory or parameters out of range");
     else

@@ -32,9 +32,11 @@ void replay_granted(struct replay_memory *m, uint32_t key, uint64_t va, uint64_t
 
 bool replay_memory_fill(struct replay_memory *m)
 {
+    uint64_t total = 0;
     for (uint32_t i = 0; i < m->n; i++) {
         struct replay_region *g = &m->region[i];
-        if (g->high - g->low > REPLAY_REGION_MAX)
+        total += g->high - g->low < REPLAY_MEMORY_MAX ? g->high - g->low : REPLAY_MEMORY_MAX;
+        if (total >= REPLAY_MEMORY_MAX)
             return false;
         g->mem = replay_alloc(calloc(1, g->high - g->low));
         g->known = replay_alloc(calloc(1, g->high - g->low));

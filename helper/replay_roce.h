@@ -41,7 +41,7 @@ struct replay_deeds {
     bool     sends[2];                   /* the side sent requests */
     struct replay_message *message;
     uint32_t nmessages;
-    uint8_t *payload;                    /* of all messages; READ and atomic sinks too */
+    uint8_t *payload;                    /* of all SENDs and WRITEs */
     uint64_t payload_len, payload_cap;
     uint64_t recv_len;                   /* longest SEND that came */
     struct replay_memory memory;
@@ -66,7 +66,7 @@ uint32_t replay_span(const struct replay_item *it, uint32_t mtu);
 const struct replay_item *replay_outcome(const struct replay_flow *f, const struct replay_deeds *d, unsigned side, uint32_t i, int64_t n);
 
 void replay_learn(struct replay *r, struct replay_flow *f, unsigned side, struct replay_deeds *d);
-/** After that: its memory's contents. false: a region is too large. */
+/** After that: its memory's contents. false: it comes to more than REPLAY_MEMORY_MAX. */
 bool replay_learn_memory(struct replay_flow *f, unsigned side, struct replay_deeds *d);
 void replay_deeds_free(struct replay_deeds *d);
 /** Addresses of what a side sends. */

@@ -12,6 +12,7 @@
 #define NAK_SEQUENCE 0x60
 #define NAK_ACCESS 0x62
 #define RNR_FOREVER 7
+#define GAP_MAX 65536 /* packets that a capture may have missed in a row */
 
 static bool is_ack(const struct replay_item *it) { return it->f->p.roce.opcode == ROCE_ACK; }
 static bool is_positive(const struct replay_item *it) { return !is_ack(it) || (it->f->p.roce.syndrome & SYNDROME_KIND) == 0; }
@@ -63,9 +64,16 @@ static bool find_req(const struct replay *r, const struct replay_flow *f, struct
     return false;
 }
 
+static uint32_t mtu_for(uint32_t payload, uint32_t least)
+{
+    while (least < payload && least < 4096)
+        least *= 2;
+    return least;
+}
+
 static uint32_t mtu_of(const struct replay *r, const struct replay_flow *f, struct replay_deeds *d)
 {
-    uint32_t longest = 0, mtu = 1024;
+    uint32_t longest = 0;
     struct wire_cm m;
     bool told = find_req(r, f, &m);
     if (told)
@@ -73,15 +81,14 @@ static uint32_t mtu_of(const struct replay *r, const struct replay_flow *f, stru
     for (uint32_t i = 0; i < f->n; i++) {
         const struct pkt *p = &f->item[i].f->p;
         unsigned flags = replay_op_flags(&f->item[i]);
+        if (f->item[i].f->status != WIRE_OK)
+            continue;
         if ((flags & ROCE_OP_PAYLOAD) && !(flags & ROCE_OP_LAST))
-            return p->payload_len; /* not a message's last packet: full */
+            return mtu_for(p->payload_len, 256); /* not a message's last packet: full */
         longest = p->payload_len > longest ? p->payload_len : longest;
     }
-    if (told)
-        return wire_cm_mtu_bytes(m.u.req.mtu);
-    while (mtu < longest && mtu < 4096)
-        mtu *= 2;
-    return mtu;
+    uint32_t mtu = told ? wire_cm_mtu_bytes(m.u.req.mtu) : 0;
+    return mtu ? mtu : mtu_for(longest, 1024);
 }
 
 /* --- losses behind the capture's point --- */
@@ -179,10 +186,8 @@ static struct replay_message *begin_message(struct replay_deeds *d, uint32_t i, 
         m->wr.swap_add = h->x.atomic.swap_add;
         m->wr.compare = h->x.atomic.compare;
     }
-    if (flags & (ROCE_OP_READ | ROCE_OP_ATOMIC)) {
+    if (flags & (ROCE_OP_READ | ROCE_OP_ATOMIC))
         m->len = flags & ROCE_OP_READ ? h->x.reth.len : 8;
-        (void)payload_room(d, m->len);
-    }
     return m;
 }
 
@@ -209,6 +214,8 @@ static void messages(const struct replay_flow *f, unsigned side, struct replay_d
         if (it->side != side || !(flags & ROCE_OP_REQUEST) || number_of(d, it) < next)
             continue;
         int64_t n = number_of(d, it);
+        if (it->f->status != WIRE_OK || n - next > GAP_MAX)
+            continue; /* no packet of this connection's */
         next = n + replay_span(it, d->mtu);
         if (flags & ROCE_OP_FIRST)
             m = begin_message(d, i, n, &it->f->p.roce, flags);

@@ -207,6 +207,16 @@ static void bad_files(void **state)
     assert_int_equal(t.status, 2);
     assert_string_equal(t.err, "none.pcap: empty, not a pcap file\n");
     forget(&t);
+    uint8_t late[4] = { 0xff, 0xff, 0xff, 0x7f }; /* the second frame's seconds */
+    size_t second = PCAP_FILE_HEADER_BYTES + PCAP_RECORD_HEADER_BYTES + file[PCAP_FILE_HEADER_BYTES + 8] + 256u * file[PCAP_FILE_HEADER_BYTES + 9];
+    uint8_t was[4];
+    memcpy(was, file + second, 4);
+    memcpy(file + second, late, 4);
+    t = replay("late.pcap", file, len, REPLAY_BOTH);
+    assert_int_equal(t.status, 2);
+    assert_string_equal(t.err, "late.pcap: frame 2: its time is more than 30 days after the capture's begin\n");
+    forget(&t);
+    memcpy(file + second, was, 4);
     t = replay("head.pcap", file, PCAP_FILE_HEADER_BYTES, REPLAY_BOTH);
     assert_int_equal(t.status, 1);
     assert_non_null(strstr(t.err, "nothing in it that could be replayed"));
