@@ -62,6 +62,7 @@ int cmd_describe(const struct cli *c);
 int cmd_plot(const struct cli *c);
 int cmd_dissect(const struct cli *c);
 int cmd_replay(const struct cli *c);
+int cmd_script(const struct cli *c);
 
 #ifdef __cplusplus
 }

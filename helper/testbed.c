@@ -60,7 +60,7 @@ static bool turn(struct testbed *b)
     return (ready_ps(b) <= b->now_ps && transmit(b)) || woken;
 }
 
-static bool settle(struct testbed *b)
+bool testbed_settle(struct testbed *b)
 {
     for (int i = 0; i < TURNS_MAX; i++)
         if (!turn(b))
@@ -68,24 +68,28 @@ static bool settle(struct testbed *b)
     return false;
 }
 
-void testbed_settle(struct testbed *b) { (void)settle(b); }
+bool testbed_step(struct testbed *b, int64_t until_ps)
+{
+    int64_t ready = ready_ps(b), next = wake_ps(b);
+    /* ready now and yet nothing came: it waits for something else */
+    if (ready > b->now_ps && ready < next)
+        next = ready;
+    if (next == SIM_NEVER_PS || next > until_ps)
+        return false;
+    b->now_ps = next;
+    (void)testbed_settle(b);
+    return true;
+}
 
 bool testbed_run(struct testbed *b, int64_t until_ps)
 {
-    for (;;) {
-        if (!settle(b))
-            return false;
-        int64_t ready = ready_ps(b), next = wake_ps(b);
-        /* ready now and yet nothing came: it waits for something else */
-        if (ready > b->now_ps && ready < next)
-            next = ready;
-        if (next == SIM_NEVER_PS || next > until_ps)
-            break;
-        b->now_ps = next;
-    }
+    if (!testbed_settle(b))
+        return false;
+    while (testbed_step(b, until_ps))
+        ;
     if (until_ps != SIM_NEVER_PS && until_ps > b->now_ps)
         b->now_ps = until_ps;
-    return true;
+    return testbed_settle(b);
 }
 
 /* --- RNIC --- */

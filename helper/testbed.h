@@ -33,10 +33,14 @@ void testbed_init(struct testbed *b, struct endpoint *ep, void (*wire)(void *ctx
 int64_t testbed_next_ps(const struct testbed *b);
 /** A packet arrives now. It stays the caller's to release. What is sent in answer comes with the next testbed_settle or _run. */
 void testbed_rx(struct testbed *b, struct pkt *p);
-/** All that is due now: timers, then packets as long as the port is free. */
-void testbed_settle(struct testbed *b);
+/** All that is due now: timers, then packets as long as the port is free. false: the endpoint asks for this time again and
+ *  again, a fault of its. */
+bool testbed_settle(struct testbed *b);
+/** Move time on to the next at which something is due, if that is not after until_ps, and do it. false: there is none. What is due
+ *  now must have been settled. */
+bool testbed_step(struct testbed *b, int64_t until_ps);
 /** Move time on to until_ps, doing what is due at each time on the way, until_ps included; now is until_ps then. SIM_NEVER_PS: until
- *  nothing is left to do, now is the last time. false: the endpoint asks for one time again and again, a fault of its. */
+ *  nothing is left to do, now is the last time. false as testbed_settle. */
 bool testbed_run(struct testbed *b, int64_t until_ps);
 
 /* --- an RNIC without a host, and a QP on it --- */

@@ -133,7 +133,9 @@ int64_t tcp_out_ready_ps(const struct endpoint *ep)
 
 static uint64_t window_edge(const struct tcp_conn *c)
 {
-    return c->consumed + (uint64_t)c->params->receive_buffer_bytes;
+    /* what the field can say bounds it: without scaling a large buffer would else look like an opening at every read */
+    uint64_t room = c->consumed + (uint64_t)c->params->receive_buffer_bytes, most = c->rcv_nxt + ((uint64_t)UINT16_MAX << c->rcv_wscale);
+    return room < most ? room : most;
 }
 
 uint64_t tcp_out_window_gain(const struct tcp_conn *c)

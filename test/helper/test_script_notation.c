@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a script says when it cannot be read, and when what comes is not what it expects. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../helper/script.h"
+
+static char said[16384];
+
+static enum script_status run(const char *text)
+{
+    FILE *err = tmpfile();
+    assert_non_null(err);
+    enum script_status st = script_run_text("x.script", text, strlen(text), NULL, err);
+    rewind(err);
+    said[fread(said, 1, sizeof said - 1, err)] = 0;
+    fclose(err);
+    return st;
+}
+
+/* Bad syntax: one line, with file, line and the nearest spelling. */
+static void bad_scripts(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *says; } t[] = {
+        { "", "x.script:1: a script begins with: transport" },
+        { "transport tpc\n", "x.script:1: transport is tcp, iwarp or roce; nearest: tcp" },
+        { "# head\ntransport tcp\n0 conect\n", "x.script:3: there is no \"conect\" here; nearest: connect" },
+        { "transport tcp\n0 post send\n", "x.script:2: there is no \"post\" here" },
+        { "transport tcp\nset tcp.rto-mim=5ms\n", "x.script:2: there is no parameter \"tcp.rto-mim\"; nearest: tcp.rto-min" },
+        { "transport tcp\nset tcp.rto-min=5 parsecs\n", "x.script:2: tcp.rto-min: " },
+        { "transport tcp\n0 connect\nset isn=1\n", "x.script:3: set stands before" },
+        { "transport tcp\n0 < ACK sek=3\n", "x.script:2: ACK has no field \"sek\"; nearest: seq" },
+        { "transport tcp\n0 < AKC\n", "x.script:2: there is no packet \"AKC\" here; nearest: ACK" },
+        { "transport roce\n0 < SEND_ONLI\n", "x.script:2: there is no packet \"SEND_ONLI\" here; nearest: SEND_ONLY" },
+        { "transport roce\n0 < ACK rkey=3\n", "x.script:2: ACK has no field \"rkey\"" },
+        { "transport roce\n0 > ACK syndrome=nak-sek\n", "x.script:2: syndrome=nak-sek: not a number, a $variable or *; nearest word: nak-seq" },
+        { "transport roce\n0 post recieve\n", "x.script:2: post what? " },
+        { "transport iwarp\n0 < sned len=3\n", "x.script:2: there is no packet \"sned\" here; nearest: send" },
+        { "transport tcp\n5 parsecs connect\n", "x.script:2: \"5\" is not a time" },
+        { "transport tcp\n0\n", "x.script:2: nothing follows the time" },
+        { "transport tcp\n0 <\n", "x.script:2: a packet is missing after <" },
+        { "transport tcp\n0 > corrupt ACK\n", "x.script:2: of the faults an expected packet takes only drop" },
+        { "transport tcp\n5ms..4ms > ACK\n", "x.script:2: \"4ms\" is not a time at or after 5ms" },
+        { "transport tcp\n0 > ACK sack=5\n", "x.script:2: sack=5: up to four blocks" },
+        { "transport tcp\n0 < ACK len\n", "x.script:2: len needs a value" },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        enum script_status st = run(t[i].text);
+        if (st != SCRIPT_BAD || strncmp(said, t[i].says, strlen(t[i].says)) != 0 || !strchr(said, '\n') || strchr(said, '\n')[1])
+            fail_msg("%s: status %d, said: %s", t[i].text, st, said);
+    }
+}
+
+/* A mismatch: the line as written, expected and seen side by side. */
+static void mismatches(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *says[3]; } t[] = {
+        { "transport tcp\n0 connect\n+0 > SYN mss=1400\n", { "x.script:3: +0 > SYN mss=1400", "mss          1400                         1460", "<--" } },
+        { "transport tcp\n0 connect\n+1ms > SYN\n", { "x.script:3: ", "time         1ms                          0ps", "<--" } },
+        { "transport tcp\n0 connect\n+0 > ACK\n", { "x.script:3: ", "packet       ACK                          SYN", "<--" } },
+        { "transport tcp\n0 connect\n+1ms < SYN+ACK\n", { "x.script:3: ", "nothing before this line     SYN", "0ps" } },
+        { "transport tcp\n0 connect\n", { "end of the script", "nothing more", "SYN" } },
+        { "transport tcp\n0 listen\n+5ms > SYN\n", { "x.script:3: ", "as written", "none" } },
+        { "transport tcp\n0 check state=ESTABLISHED cwnd=5\n", { "x.script:2: ", "ESTABLISHED              CLOSED", "<--" } },
+        { "transport roce\n0 post send len=10\n+0 > SEND_ONLY fill=7\n", { "x.script:3: ", "fill         0x7                          mixed", "<--" } },
+        { "transport roce\n0 post send len=9999999\n", { "x.script:2: ", "expected ok, seen param", "" } },
+        { "transport roce\n0 < WRITE_ONLY va=$nowhere\n", { "x.script:2: va: $nowhere has no value yet", "", "" } },
+        { "transport roce\n0 post recv len=1\n+0 complete\n", { "x.script:3: ", "completion   as written", "none" } },
+        { "transport iwarp\n0 connect\n+0 > mpa-request ird=7\n", { "x.script:3: ", "ird          7                            32", "<--" } },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+        enum script_status st = run(t[i].text);
+        for (int k = 0; k < 3; k++)
+            if (st != SCRIPT_MISMATCH || !strstr(said, t[i].says[k]))
+                fail_msg("%s: status %d, without \"%s\": %s", t[i].text, st, t[i].says[k], said);
+    }
+}
+
+/* Times, ranges, repetition, variables, faults. */
+static void notation(void **state)
+{
+    (void)state;
+    assert_int_equal(run("transport tcp\nset tcp.timestamps=off\n0 connect\n0ms..1ms > SYN tsval=* \n"), SCRIPT_MISMATCH); /* no timestamps there */
+    assert_int_equal(run("transport tcp\nset tcp.timestamps=off\n0 connect\n0 > SYN no-tsval win=$w\n+1s~1ms > SYN win=$w\n* > any\n"), SCRIPT_OK);
+    assert_int_equal(run("transport tcp\nset tcp.timestamps=off\n0 connect\n0 > SYN win=$w\n+1s > SYN win=$w+1\n"), SCRIPT_MISMATCH);
+    assert_int_equal(run("transport tcp\nset tolerance=2us\n0 connect\n1us > SYN\n"), SCRIPT_OK);
+    /* a packet that is damaged or dropped does not arrive; one that is late does, in its time; the other comes twice */
+    assert_int_equal(run("transport roce\nset roce.cnp=off\n0 < corrupt SEND_ONLY len=5\n+1us < drop SEND_ONLY len=5\n+1ms nothing\n"), SCRIPT_OK);
+    assert_int_equal(run("transport roce\n0 post recv len=9 id=3\n0 < delay=5us SEND_ONLY len=5 ackreq\n5us complete id=3 len=5\n+0 > ACK\n"), SCRIPT_OK);
+    assert_int_equal(run("transport roce\n0 < duplicate WRITE_ONLY ackreq\n0 > ACK psn=0\ncheck duplicate_request=1\n"), SCRIPT_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bad_scripts), cmocka_unit_test(mismatches), cmocka_unit_test(notation) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
