@@ -201,7 +201,8 @@ void script_describe(struct script_run *r, const struct script_form *form, const
         if (f->kind == SCRIPT_BYTES || f->kind == SCRIPT_FILL || !script_get(r, v, f, got, &n))
             continue;
         if (f->kind == SCRIPT_FLAG || f->kind == SCRIPT_OPTION) {
-            used += (size_t)snprintf(out + used, len - used, got[0] ? " %s" : "", f->name);
+            if (got[0])
+                used += (size_t)snprintf(out + used, len - used, " %s", f->name);
             continue;
         }
         seen_text(r, f, v, word, sizeof word);
