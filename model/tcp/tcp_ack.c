@@ -79,6 +79,15 @@ void tcp_ack_challenge(struct tcp_conn *c, int64_t now_ps)
     c->ack_now = true;
 }
 
+uint64_t tcp_ack_flight(const struct tcp_conn *c)
+{
+    uint64_t flight = c->nxt - c->una - c->limited;
+    int64_t window = c->cc.cwnd_bytes;
+    if (c->prr.on && window < c->cc.ssthresh_bytes)
+        window = c->cc.ssthresh_bytes;
+    return flight < (uint64_t)window ? flight : (uint64_t)window;
+}
+
 void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps)
 {
     int64_t before = c->cc.cwnd_bytes;
@@ -92,7 +101,7 @@ void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps)
     c->tlp_end = 0;
     c->tlp_wanted = TCP_TLP_NONE;
     if (c->cc.ops->loss && !answered)
-        c->cc.ops->loss(&c->cc, now_ps, c->nxt - c->una - c->limited);
+        c->cc.ops->loss(&c->cc, now_ps, tcp_ack_flight(c));
     c->cwr_until = c->nxt;
     c->cwr_wanted = c->ecn_ok;                   /* RFC 3168 6.1.2: for whatever reason the window came down */
     tcp_prr_enter(c);
@@ -127,7 +136,7 @@ static void judge_probe(struct tcp_conn *c, int64_t now_ps, bool dsack, bool dup
         int64_t before = c->cc.cwnd_bytes;
         c->tlp_end = 0;
         if (c->cc.ops->loss)
-            c->cc.ops->loss(&c->cc, now_ps, c->nxt - c->una);
+            c->cc.ops->loss(&c->cc, now_ps, tcp_ack_flight(c));
         if (c->cc.ops->recovered)
             c->cc.ops->recovered(&c->cc, now_ps);
         tcp_trace_cwnd(c, now_ps, before);
@@ -227,7 +236,7 @@ static void latched_echo(struct tcp_conn *c, int64_t now_ps)
     if (c->ca != TCP_CA_OPEN || c->una < c->cwr_until)
         return;
     if (c->cc.ops->loss)
-        c->cc.ops->loss(&c->cc, now_ps, c->nxt - c->una);
+        c->cc.ops->loss(&c->cc, now_ps, tcp_ack_flight(c));
     c->cwr_until = c->nxt;
     c->cwr_wanted = true;
     tcp_trace_cwnd(c, now_ps, before);

@@ -108,6 +108,9 @@ void tcp_in_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p);
 /** The acknowledgement part of a segment at seq with len payload bytes; false: not acceptable, drop the segment. */
 bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_t seq, uint32_t len);
 void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps);
+/** FlightSize of RFC 5681, without Limited Transmit's part, and never more than the window: what is SACKed above a hole has left
+ *  the network, and a second loss right after a recovery must not be answered with a larger window. */
+uint64_t tcp_ack_flight(const struct tcp_conn *c);
 /** A challenge ACK, throttled (RFC 5961 section 7). */
 void tcp_ack_challenge(struct tcp_conn *c, int64_t now_ps);
 /** Proportional rate reduction (RFC 6937 3.1): recovery begins, an acknowledgement of `delivered` bytes came, recovery is over. */

@@ -389,6 +389,8 @@ static bool tx_again(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
         c->force_retx = false;
     }
     tcp_trace(c, now_ps, SIM_TRACE_RETRANSMIT, out->tcp.seq, got);
+    if (c->ca == TCP_CA_RECOVERY && c->sack_ok)
+        c->rto_at = SIM_NEVER_PS;                /* started anew below: RFC 6675 section 6, as Linux */
     left(c, now_ps, out);
     return true;
 }

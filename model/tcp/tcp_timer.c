@@ -83,7 +83,7 @@ static void on_rto(struct tcp_conn *c, int64_t now_ps)
         tcp_board_forget_sacks(b);               /* RFC 2018 section 8: the receiver has let go of what it reported */
         memset(c->sack_seen, 0, sizeof c->sack_seen);
     }
-    uint64_t flight = c->nxt - c->una - c->limited;
+    uint64_t flight = tcp_ack_flight(c);
     bool again = c->rto_una_set && c->rto_una == c->una;
     int64_t ssthresh = c->cc.ssthresh_bytes, before = c->cc.cwnd_bytes;
     if (c->cc.ops->timeout)
