@@ -15,6 +15,7 @@ static const struct script_field rows[] = {
     { "id", WC(wr_id), SCRIPT_NUM, 0, false, 0 }, { "status", WC(status), SCRIPT_NUM, 0, false, 0 }, { "op", WC(op), SCRIPT_NUM, 0, false, 0 },
     { "len", WC(byte_len), SCRIPT_NUM, 0, false, 0 }, { "imm", WC(imm), SCRIPT_NUM, 0, false, 0 }, { "has-imm", WC(has_imm), SCRIPT_FLAG, 0, false, 0 },
     { "inv", WC(invalidated_key), SCRIPT_NUM, 0, true, 0 }, { "has-inv", WC(has_inv), SCRIPT_FLAG, 0, false, 0 },
+    { "solicited", WC(solicited), SCRIPT_FLAG, 0, false, 0 },
 };
 static void print(const struct script_view *v, char *out, size_t len)
 {

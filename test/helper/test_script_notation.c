@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../helper/script.h"
+#include "../../helper/script_internal.h"
 
 static char said[16384];
 
@@ -99,8 +99,43 @@ static void notation(void **state)
     assert_int_equal(run("transport roce\n0 < duplicate WRITE_ONLY ackreq\n0 > ACK psn=0\ncheck duplicate_request=1\n"), SCRIPT_OK);
 }
 
+/* doc/scripts.md names every parameter, call, field and thing to check. */
+static bool documented(const char *page, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = strstr(page, name); at; at = strstr(at + 1, name))
+        if ((at == page || !strchr("abcdefghijklmnopqrstuvwxyz-_.0123456789", at[-1])) && !strchr("abcdefghijklmnopqrstuvwxyz-_0123456789", at[n]))
+            return true;
+    return false;
+}
+
+static void the_page_names_everything(void **state)
+{
+    (void)state;
+    const char *top = getenv("RNICSIM_TOP");
+    char path[4096], name[64];
+    static char page[65536];
+    snprintf(path, sizeof path, "%s/doc/scripts.md", top ? top : ".");
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    page[fread(page, 1, sizeof page - 1, f)] = 0;
+    fclose(f);
+    for (size_t i = 0; i < script_params_table.count; i++)
+        if (!documented(page, param_public_name(&script_params_table.rows[i], name, sizeof name)))
+            fail_msg("the page has no parameter %s", name);
+    for (int i = 0; i < SCRIPT_CALL_COUNT; i++)
+        if (!documented(page, script_calls[i].name))
+            fail_msg("the page has no call %s", script_calls[i].name);
+    const struct script_fields *const fields[] = { &script_tcp_form.fields, &script_roce_form.fields, &script_fpdu_form.fields, &script_mpa_form.fields,
+        &script_wc_form.fields, &script_arg_fields, &script_check_fields };
+    for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
+        for (size_t i = 0; i < fields[k]->n; i++)
+            if (!documented(page, fields[k]->row[i].name) && !(k == 6 && strchr(fields[k]->row[i].name, '_')))
+                fail_msg("the page has no field %s", fields[k]->row[i].name);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bad_scripts), cmocka_unit_test(mismatches), cmocka_unit_test(notation) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bad_scripts), cmocka_unit_test(mismatches), cmocka_unit_test(notation), cmocka_unit_test(the_page_names_everything) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
