@@ -36,7 +36,7 @@ const struct cli_command cli_commands[] = {
       "Side A of two nodes is the one whose frame comes first. Learnt from the capture: addresses, keys, memory, work requests.\n"
       "Exit status: 0 all equal, 1 something differs (stderr: frame, field, expected, seen), 2 a file cannot be read.\n" },
     { "script", "FILE...", "play the peer of one TCP, iWARP or RoCE endpoint as packet scripts say, and check what it sends",
-      CLI_QUIET | CLI_TRACE, 1, -1, cmd_script, NULL,
+      CLI_QUIET | CLI_SEEN, 1, -1, cmd_script, NULL,
       "Exit status: 0 all came as expected, 1 something differs (expected and seen are on stderr), 2 a script cannot be read.\n" },
 };
 const size_t cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
@@ -55,7 +55,7 @@ static const struct option_row { enum cli_option bit; const char *name, *value, 
     { CLI_QUIET, "quiet", NULL, "print errors only" },
     { CLI_THROUGH_BYTES, "through-bytes", NULL, "debug: push every packet through its bytes at each hop" },
     { CLI_SIDE, "side", "A|B", "replace this side only (default: each in turn)" },
-    { CLI_TRACE, "trace", NULL, "print each packet and completion that is seen" },
+    { CLI_SEEN, "trace", NULL, "print each packet and completion that is seen" },
     { CLI_SCHEMA, "schema", NULL, "print the RelaxNG schema of scenario files" },
     { CLI_MARKDOWN, "markdown", NULL, "print the reference page of all parameters" },
 };

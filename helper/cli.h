@@ -17,7 +17,7 @@ enum { CLI_OK = 0, CLI_WRONG = 1 /* a run went wrong, a check failed */, CLI_BAD
 enum cli_option {
     CLI_SET = 1 << 0, CLI_SEED = 1 << 1, CLI_REPS = 1 << 2, CLI_JOBS = 1 << 3, CLI_ENGINE = 1 << 4, CLI_SIZE = 1 << 5, CLI_OUT = 1 << 6,
     CLI_PCAP = 1 << 7, CLI_QUIET = 1 << 8, CLI_THROUGH_BYTES = 1 << 9, CLI_SCHEMA = 1 << 10, CLI_MARKDOWN = 1 << 11, CLI_NO_PLOTS = 1 << 12,
-    CLI_SIDE = 1 << 13, CLI_TRACE = 1 << 14,
+    CLI_SIDE = 1 << 13, CLI_TRACE = 1 << 14, CLI_SEEN = 1 << 15,
 };
 
 #define CLI_SETS_MAX 256

@@ -7,7 +7,7 @@ int cmd_script(const struct cli *c)
 {
     int failed = 0, bad = 0;
     for (int i = 0; i < c->nargs; i++) {
-        enum script_status st = script_run_file(c->args[i], c->given & CLI_TRACE ? stdout : NULL, stderr);
+        enum script_status st = script_run_file(c->args[i], c->given & CLI_SEEN ? stdout : NULL, stderr);
         failed += st == SCRIPT_MISMATCH;
         bad += st == SCRIPT_BAD;
         if (st == SCRIPT_OK && !(c->given & CLI_QUIET))

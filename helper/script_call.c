@@ -215,6 +215,8 @@ bool script_call(struct script_run *r, const struct script_line *l)
         return check(r, l);
     struct script_args a = { .mss = 1460, .win = UINT64_MAX, .wscale = UINT64_MAX, .count = 1, .va = UINT64_MAX, .key = UINT64_MAX, .access = 15, .id = UINT64_MAX };
     struct script_view v = { .base = &a };
+    if (l->call == SCRIPT_CALL_region)
+        r->known[script_find_set(l, "key")->value.term[0].var] = true; /* its name learns the key now */
     if (!script_fill(r, l, &v))
         return false;
     const struct script_set *len = script_find_set(l, "len");

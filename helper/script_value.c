@@ -72,11 +72,21 @@ static bool number(const char *text, uint64_t *v)
     return true;
 }
 
-/* A status of a completion by its name. */
+/* A status of a completion as one word: "local-length-error". */
+static const char *status_word(int i, char *buf, size_t len)
+{
+    snprintf(buf, len, "%s", rnic_wc_status_name((enum rnic_wc_status)i));
+    for (char *c = buf; *c; c++)
+        if (*c == ' ')
+            *c = '-';
+    return buf;
+}
+
 static bool status(const char *text, uint64_t *v)
 {
+    char word[64];
     for (int i = 0; i < RNIC_WC_STATUS_COUNT; i++)
-        if (strcmp(rnic_wc_status_name((enum rnic_wc_status)i), text) == 0) {
+        if (strcmp(status_word(i, word, sizeof word), text) == 0) {
             *v = (uint64_t)i;
             return true;
         }
@@ -86,6 +96,7 @@ static bool status(const char *text, uint64_t *v)
 static bool word_value(struct script *s, const char *field, const char *text, uint64_t *v)
 {
     const char *best = NULL;
+    char name[64], nearest[64];
     unsigned least = ~0u;
     bool of_status = strcmp(field, "status") == 0;
     for (size_t i = 0; i < NWORDS; i++) {
@@ -104,10 +115,10 @@ static bool word_value(struct script *s, const char *field, const char *text, ui
     if (of_status && status(text, v))
         return true;
     for (int i = 0; of_status && i < RNIC_WC_STATUS_COUNT; i++) {
-        unsigned d = param_edit_distance(text, rnic_wc_status_name((enum rnic_wc_status)i));
+        unsigned d = param_edit_distance(text, status_word(i, name, sizeof name));
         if (d < least) {
             least = d;
-            best = rnic_wc_status_name((enum rnic_wc_status)i);
+            best = strcpy(nearest, name);
         }
     }
     return script_complain(s, "%s=%s: not a number, a $variable or *%s%s", field, text, best ? "; nearest word: " : "", best ? best : "");
@@ -192,8 +203,7 @@ bool script_parse_value(struct script *s, const struct script_field *f, char *te
 const char *script_word_of(const char *field, uint64_t value, bool hex, char *buf, size_t len)
 {
     if (strcmp(field, "status") == 0 && value < RNIC_WC_STATUS_COUNT) {
-        snprintf(buf, len, "%s", rnic_wc_status_name((enum rnic_wc_status)value));
-        return buf;
+        return status_word((int)value, buf, len);
     }
     if (strcmp(field, "syndrome") == 0 && value > 0x20 && value < 0x40) {
         snprintf(buf, len, "rnr+%u", (unsigned)value - 0x20);

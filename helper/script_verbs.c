@@ -30,8 +30,8 @@ static bool add_region(struct script_run *r, int var, uint64_t va, uint64_t len,
 {
     if (len > REGION_MAX)
         return script_mismatch(r, "a region has at most %" PRIu64 " bytes", REGION_MAX);
-    if (r->mrs[var])
-        return script_mismatch(r, "there is a region %s already", r->script->vars[var]);
+    if (r->mems[var])
+        return script_mismatch(r, "there was a region %s already", r->script->vars[var]);
     r->mems[var] = calloc(1, len + 1);
     for (uint64_t i = 0; i < len; i++)
         r->mems[var][i] = pkt_pattern_byte(1, i);

@@ -106,8 +106,8 @@ static void send_done(struct iwarp_qp *q, const struct iwarp_segment *s)
         .solicited = s->hdr.opcode == RDMAP_SEND_SE || s->hdr.opcode == RDMAP_SEND_SE_INV };
     if (inv) {
         enum rnic_fault f = rnic_remote_inv(&q->base, s->hdr.stag);
-        if (f != RNIC_FAULT_NONE) {
-            iwarp_term_protection(q, f, s);
+        if (f != RNIC_FAULT_NONE) { /* RFC 5040 5.3: one code, whatever keeps it from being invalidated; so siw */
+            iwarp_term_protection(q, RNIC_FAULT_SHARED, s);
             return;
         }
         info.has_inv = 1;

@@ -38,6 +38,10 @@ scenario '<switch buffer="64kB" pfc="on" headroom="60kB"/>' "$poisson"
 expect 'headroom larger than the buffer' 2 "short" "$rnicsim" check "$dir/s.xml"
 expect 'the same at run' 2 "short" "$rnicsim" run "$dir/s.xml" --out "$dir/no"
 [ ! -e "$dir/no/summary.json" ] && pass 'nothing half-written' || fail 'a summary of a run that was refused'
+printf 'transport tcp\n0 connect\n+0 > SYN seq=1\n' > "$dir/wrong.script"
+expect 'script --trace prints what is seen' 0 '> SYN' "$rnicsim" script --trace test/scripts/tcp/rfc9293-3.5-handshake-active.script
+expect 'a script that differs' 1 'wrong.script:3:' "$rnicsim" script "$dir/wrong.script"
+expect 'a script that is not there' 2 'none.script' "$rnicsim" script "$dir/none.script"
 scenario '' '<workload kind="poisson"><size bytes="10B" cumulative="50%"/></workload>'
 expect 'no such element' 2 "s.xml:5" "$rnicsim" check "$dir/s.xml"
 expect 'no such file' 2 "nothere.xml" "$rnicsim" run "$dir/nothere.xml"

@@ -50,6 +50,7 @@ static void bad_scripts(void **state)
         { "transport tcp\n0 > corrupt ACK\n", "x.script:2: of the faults an expected packet takes only drop" },
         { "transport tcp\n5ms..4ms > ACK\n", "x.script:2: \"4ms\" is not a time at or after 5ms" },
         { "transport tcp\n0 > ACK sack=5\n", "x.script:2: sack=5: up to four blocks" },
+        { "transport roce\n0 complete status=local-lenght-error\n", "x.script:2: status=local-lenght-error: not a number, a $variable or *; nearest word: local-length-error" },
         { "transport tcp\n0 < ACK len\n", "x.script:2: len needs a value" },
     };
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
