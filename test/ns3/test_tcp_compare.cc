@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sys/stat.h>
 
@@ -15,6 +16,13 @@ namespace
 {
 
 std::string g_dir = "out/tcp-ns3";
+
+/* What is not gated, or lasts, is left to `test --long`. */
+bool
+Long()
+{
+    return std::getenv("RNICSIM_TEST_LONG") != nullptr;
+}
 
 void
 Write(const std::string& file, const std::vector<std::pair<double, double>>& trace)
@@ -109,6 +117,10 @@ NewReno()
     };
     for (const auto& r : t)
     {
+        if (!r.gated && !Long())
+        {
+            continue;
+        }
         Dumbbell d = Base(r.name, "reno");
         d.rate_bps = r.rate;
         d.access_bps = r.access;
@@ -178,6 +190,10 @@ Cubic()
                     at,
                     Least(*r[i], at, 6.0));
         CHECK(peak > 0);
+    }
+    if (!Long())
+    {
+        return;
     }
     Dumbbell e = Base("cubic-lossy-100ms", "cubic");
     e.rate_bps = 200e6;
