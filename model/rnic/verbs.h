@@ -102,7 +102,7 @@ void *rnic_qp_ctx(const struct rnic_qp *qp);
 #define RNIC_COUNTERS(X) \
     X(packet_seq_err) X(local_ack_timeout_err) X(rnr_nak_retry_err) X(out_of_sequence) X(duplicate_request) X(out_of_buffer) \
     X(np_cnp_sent) X(rp_cnp_handled) X(np_ecn_marked_roce_packets) X(retransmitted_packets) X(retransmitted_bytes) X(timeouts) \
-    X(remote_access_err) X(sent_packets) X(received_packets) X(timer_waits) X(acks_sent) X(naks_sent) X(dropped_messages) X(qkey_viol)
+    X(remote_access_err) X(sent_packets) X(received_packets) X(timer_waits) X(acks_sent) X(naks_sent) X(dropped_messages) X(qkey_viol) X(bad_pkey) X(bad_version)
 struct rnic_counters {
 #define X(n) uint64_t n;
     RNIC_COUNTERS(X)

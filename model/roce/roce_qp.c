@@ -43,6 +43,15 @@ void roce_start_packet(struct roce_qp *q, struct pkt *p, uint8_t opcode, uint32_
 
 /* --- the endpoint --- */
 
+/* A header of another version or partition is dropped without a word (IBTA 9.6.1.1.1, 9.6.1.1.3); this end is a full member of its own. */
+static bool header_fits(struct roce_qp *q, const struct pkt_roce *h)
+{
+    bool version = h->tver == 0, partition = ((h->pkey ^ PKEY_DEFAULT) & 0x7fff) == 0;
+    q->base.count.bad_version += !version;
+    q->base.count.bad_pkey += version && !partition;
+    return version && partition;
+}
+
 static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
 {
     struct roce_qp *q = of_endpoint(ep);
@@ -50,7 +59,7 @@ static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
         return;
     unsigned op = p->roce.opcode, flags = wire_roce_op[op].flags;
     q->base.count.received_packets++;
-    if (q->base.state == RNIC_QP_ERROR)
+    if (q->base.state == RNIC_QP_ERROR || !header_fits(q, &p->roce))
         return;
     if (op == ROCE_CNP) {
         roce_cc_cnp(q, now_ps);
