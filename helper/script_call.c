@@ -99,6 +99,12 @@ static bool corrupted(const struct script_run *r, uint16_t off, uint64_t *out)
     *out = r->corrupted;
     return true;
 }
+static bool conn_state(const struct script_run *r, uint16_t off, uint64_t *out)
+{
+    (void)off;
+    *out = script_cm_state(r);
+    return *out != UINT64_MAX;
+}
 static bool rate(const struct script_run *r, uint16_t off, uint64_t *out)
 {
     (void)off;
@@ -123,7 +129,7 @@ static bool agreed(const struct script_run *r, uint16_t off, uint64_t *out)
     X("emss", ANY_TCP, TCP_N_EMSS, tcp_number) X("snd-una", ANY_TCP, TCP_N_SND_UNA, tcp_number) X("snd-nxt", ANY_TCP, TCP_N_SND_NXT, tcp_number) \
     X("received", SCRIPT_TCP, offsetof(struct testbed_stream, received), stream_number) \
     X("acked", SCRIPT_TCP, offsetof(struct testbed_stream, acked), stream_number) X("error", SCRIPT_TCP, 0, stream_error) \
-    X("qp", VERBS, 0, qp_state) X("corrupted", ANY_TCP | SCRIPT_ROCE, 0, corrupted) X("rate", SCRIPT_ROCE, 0, rate) \
+    X("qp", VERBS, 0, qp_state) X("corrupted", ANY_TCP | SCRIPT_ROCE, 0, corrupted) X("rate", SCRIPT_ROCE, 0, rate) X("conn", SCRIPT_ROCE, 0, conn_state) \
     X("up", SCRIPT_IWARP, 0, agreed) X("revision", SCRIPT_IWARP, 1, agreed) X("crc", SCRIPT_IWARP, 2, agreed) X("rtr", SCRIPT_IWARP, 3, agreed) \
     X("ird", SCRIPT_IWARP, 4, agreed) X("ord", SCRIPT_IWARP, 5, agreed) X("peer-ird", SCRIPT_IWARP, 6, agreed) X("peer-ord", SCRIPT_IWARP, 7, agreed) \
     TCP_COUNTER(X, timeouts) TCP_COUNTER(X, retransmitted_segments) TCP_COUNTER(X, fast_retransmits) TCP_COUNTER(X, tlp_probes) \
@@ -226,9 +232,8 @@ bool script_call(struct script_run *r, const struct script_line *l)
     switch (l->call) {
     case SCRIPT_CALL_connect:
     case SCRIPT_CALL_listen:
-        return script_kind_of(r) == SCRIPT_IWARP ? script_iwarp_connect(r, l, &a) : socket_call(r, l, &a);
     case SCRIPT_CALL_close:
-        return socket_call(r, l, &a);
+        return script_kind_of(r) == SCRIPT_ROCE ? script_cm_call(r, l, &a) : script_kind_of(r) == SCRIPT_IWARP ? script_iwarp_connect(r, l, &a) : socket_call(r, l, &a);
     case SCRIPT_CALL_lose:
         script_iwarp_lose(r, a.count, a.skip);
         return true;

@@ -11,6 +11,8 @@
 #include "script_params.h"
 #include "testbed.h"
 
+struct wire_cm;
+
 enum script_transport { SCRIPT_TCP = 1, SCRIPT_IWARP = 2, SCRIPT_ROCE = 4 };
 
 #define SCRIPT_LIST_MAX 8
@@ -20,6 +22,7 @@ enum script_transport { SCRIPT_TCP = 1, SCRIPT_IWARP = 2, SCRIPT_ROCE = 4 };
 #define SCRIPT_MEM_VA UINT64_C(0x100000)
 #define SCRIPT_MEM_BYTES (1u << 20)
 #define SCRIPT_PAYLOAD_MAX (1u << 16)
+#define SCRIPT_PEER_QPN 153
 
 /* --- values --- */
 
@@ -82,7 +85,7 @@ struct script_form {
     void (*print)(const struct script_view *v, char *out, size_t len);
     uint32_t (*head_of)(const struct script_view *v);
 };
-extern const struct script_form script_tcp_form, script_roce_form, script_fpdu_form, script_mpa_form, script_wc_form;
+extern const struct script_form script_tcp_form, script_roce_form, script_cm_form, script_fpdu_form, script_mpa_form, script_wc_form;
 
 struct script {
     const char *name;
@@ -118,12 +121,12 @@ bool script_parse_time(const char *text, int64_t *ps);
 
 /** X(name, transports) */
 #define SCRIPT_CALLS_LIST(X) \
-    X(connect,   SCRIPT_TCP | SCRIPT_IWARP) \
-    X(listen,    SCRIPT_TCP | SCRIPT_IWARP) \
+    X(connect,   SCRIPT_TCP | SCRIPT_IWARP | SCRIPT_ROCE) \
+    X(listen,    SCRIPT_TCP | SCRIPT_IWARP | SCRIPT_ROCE) \
     X(handshake, SCRIPT_TCP) \
     X(send,      SCRIPT_TCP) \
     X(read,      SCRIPT_TCP) \
-    X(close,     SCRIPT_TCP) \
+    X(close,     SCRIPT_TCP | SCRIPT_ROCE) \
     X(abort,     SCRIPT_TCP) \
     X(lose,      SCRIPT_IWARP) \
     X(post,      SCRIPT_IWARP | SCRIPT_ROCE) \
@@ -163,6 +166,7 @@ struct script_seen {                     /* what our endpoint did, in order */
     struct pkt p;                        /* as decoded from its bytes; payload ours */
     const struct script_form *form;
     struct script_fpdu *fpdu;            /* iWARP */
+    struct wire_cm *mad;                 /* connection management */
 };
 struct script_late { struct script_late *next; int64_t at_ps; struct pkt p; };
 
@@ -172,6 +176,7 @@ struct script_peer_tcp {
     uint32_t ts_recent;
 };
 struct script_iwarp;                     /* the automatic peer's state */
+struct script_cm;                        /* the connection manager's */
 
 struct script_run {
     struct script *script;
@@ -195,6 +200,7 @@ struct script_run {
     uint64_t stream_end, stream_read;
     struct script_peer_tcp peer;
     struct script_iwarp *iwarp;
+    struct script_cm *cm;
     uint16_t our_port, peer_port;
     uint32_t corrupted;                  /* packets whose damage the checksum found */
     uint8_t *scratch;                    /* SCRIPT_PAYLOAD_MAX * 2 */
@@ -206,7 +212,8 @@ struct script_run {
 void script_deliver(struct script_run *r, const struct script_line *l, struct pkt *p);
 /** A packet to be delivered at at_ps. */
 void script_deliver_at(struct script_run *r, int64_t at_ps, struct pkt *p);
-void script_see(struct script_run *r, const struct script_form *form, struct pkt *p, struct script_fpdu *fpdu);
+/** Queue what our endpoint sent; part: the FPDU or the management datagram in it, or NULL; owned from now on. */
+void script_see(struct script_run *r, const struct script_form *form, struct pkt *p, void *part);
 const struct tcp_conn *script_conn(const struct script_run *r);
 /** script_match.c */
 uint64_t script_term_value(const struct script_run *r, const struct script_term *t);
@@ -232,6 +239,17 @@ void script_roce_view(struct script_run *r, struct script_seen *e, struct script
 void script_iwarp_view(struct script_run *r, struct script_seen *e, struct script_view *v);
 bool script_tcp_send(struct script_run *r, const struct script_line *l);
 bool script_roce_send(struct script_run *r, const struct script_line *l);
+/** A packet of the peer's to our QP with nothing but its headers' defaults. */
+void script_roce_packet(const struct script_run *r, uint8_t opcode, struct pkt *p);
+/** script_cm.c: RoCE with set cm=on. */
+bool script_cm_open(struct script_run *r);
+void script_cm_free(struct script_run *r);
+bool script_cm_call(struct script_run *r, const struct script_line *l, const struct script_args *a);
+/** enum roce_conn_state; UINT64_MAX: no connection yet. */
+uint64_t script_cm_state(const struct script_run *r);
+struct wire_cm *script_cm_take(struct script_run *r, const struct pkt *p);
+void script_cm_view(struct script_seen *e, struct script_view *v);
+bool script_cm_send(struct script_run *r, const struct script_line *l);
 bool script_iwarp_send(struct script_run *r, const struct script_line *l);
 void script_tcp_heard(struct script_run *r, const struct pkt *p);
 bool script_tcp_handshake(struct script_run *r, const struct script_args *a);

@@ -21,6 +21,9 @@
     X(peer_psn, COUNT, 7000, 0, 16777215, NULL, "RoCE: the peer's first PSN", "any") \
     X(peer_mtu, BYTES, 0, 0, 4096, NULL, "RoCE: the peer's path MTU; 0: as ours", "as ours") \
     X(peer_ird, COUNT, 0, 0, 255, NULL, "RoCE: READs and atomics that the peer takes at a time; 0: not known", "not known") \
+    X(cm, BOOL, 0, 0, 1, NULL, "RoCE: the QP is connected by management datagrams (connect, listen); off: from the start", "scripts of the transport") \
+    X(cm_timeout, COUNT, 20, 0, 31, NULL, "RoCE: our connection manager waits 4.096 us * 2^this for an answer", "Linux: 20 (4.3 s)") \
+    X(cm_retries, COUNT, 15, 0, 15, NULL, "RoCE: and repeats so often", "Linux: 15") \
     X(read, BOOL, 1, 0, 1, NULL, "TCP: the application reads at once what comes; off: only when the script says read", "as a waiting application")
 
 struct script_params { PARAM_FIELDS(SCRIPT_PARAMS) };

@@ -2,6 +2,8 @@
 /* A script's text to lines. The first fault ends it, with file, line and the nearest spelling. */
 #include "script_internal.h"
 
+#include "../model/wire/cm.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +165,8 @@ static bool unknown_packet(struct script *s, const char *word)
     for (unsigned i = 0; s->transport == SCRIPT_ROCE && i < 256; i++)
         if (wire_roce_op[i].name)
             consider(&n, strncmp(wire_roce_op[i].name, "RC ", 3) == 0 ? wire_roce_op[i].name + 3 : wire_roce_op[i].name);
+    for (unsigned k = CM_REQ; s->transport == SCRIPT_ROCE && k <= CM_DREP; k++)
+        consider(&n, wire_cm_name(k));
     static const char *const tcp[] = { "SYN", "SYN+ACK", "ACK", "FIN+ACK", "RST", "RST+ACK", "ACK+PSH" };
     static const char *const iwarp[] = { "write", "read-request", "read-response", "send", "send-inv", "send-se", "send-se-inv", "terminate", "immediate",
         "immediate-se", "atomic-request", "atomic-response", "fpdu", "mpa-request", "mpa-reply", "FIN", "RST", "tcp" };
@@ -175,7 +179,7 @@ static bool unknown_packet(struct script *s, const char *word)
 
 static bool take_packet(struct script *s, struct script_line *l, char **word, int n)
 {
-    static const struct script_form *const tcp[] = { &script_tcp_form, NULL }, *const roce[] = { &script_roce_form, NULL },
+    static const struct script_form *const tcp[] = { &script_tcp_form, NULL }, *const roce[] = { &script_roce_form, &script_cm_form, NULL },
         *const iwarp[] = { &script_fpdu_form, &script_mpa_form, NULL };
     const struct script_form *const *form = s->transport == SCRIPT_TCP ? tcp : s->transport == SCRIPT_ROCE ? roce : iwarp;
     int used = take_faults(s, l, word, n);

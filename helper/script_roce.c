@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define PEER_QPN 0x99
 #define ALWAYS 0x10000u
 #define PKT(m) offsetof(struct pkt, m), sizeof(((struct pkt *)0)->m)
 static const struct script_field rows[] = {
@@ -101,7 +100,9 @@ bool script_roce_open(struct script_run *r)
     if (testbed_roce(&r->rnic, &spec) != SIM_OK)
         return script_mismatch(r, "no QP can be made with these parameters");
     roce_qp_set_first_psn(r->rnic.qp, (uint32_t)s->params.psn);
-    struct roce_peer peer = { .local_addr = pkt_addr_of_node(0), .remote_addr = pkt_addr_of_node(1), .remote_qpn = PEER_QPN, .remote_psn = (uint32_t)s->params.peer_psn,
+    if (s->params.cm)
+        return script_cm_open(r) && script_verbs_open(r);
+    struct roce_peer peer = { .local_addr = pkt_addr_of_node(0), .remote_addr = pkt_addr_of_node(1), .remote_qpn = SCRIPT_PEER_QPN, .remote_psn = (uint32_t)s->params.peer_psn,
         .path_mtu_bytes = (uint32_t)s->params.peer_mtu, .ird = (uint32_t)s->params.peer_ird };
     if (roce_qp_connect(r->rnic.qp, &peer) != SIM_OK)
         return script_mismatch(r, "the QP cannot be connected with these parameters");
@@ -109,20 +110,25 @@ bool script_roce_open(struct script_run *r)
     return script_verbs_open(r);
 }
 
+void script_roce_packet(const struct script_run *r, uint8_t opcode, struct pkt *p)
+{
+    memset(p, 0, sizeof *p);
+    p->kind = PKT_ROCE;
+    p->src = pkt_addr_of_node(1);
+    p->dst = pkt_addr_of_node(0);
+    p->sport = 0xc001;
+    p->dport = WIRE_ROCE_PORT;
+    p->ttl = 64;
+    p->ecn = 2;
+    p->roce.opcode = opcode;
+    p->roce.pkey = 0xffff;
+    p->roce.dqpn = rnic_qp_num(r->rnic.qp);
+}
+
 bool script_roce_send(struct script_run *r, const struct script_line *l)
 {
     struct pkt p;
-    memset(&p, 0, sizeof p);
-    p.kind = PKT_ROCE;
-    p.src = pkt_addr_of_node(1);
-    p.dst = pkt_addr_of_node(0);
-    p.sport = 0xc001;
-    p.dport = WIRE_ROCE_PORT;
-    p.ttl = 64;
-    p.ecn = 2;
-    p.roce.opcode = (uint8_t)l->head;
-    p.roce.pkey = 0xffff;
-    p.roce.dqpn = rnic_qp_num(r->rnic.qp);
+    script_roce_packet(r, (uint8_t)l->head, &p);
     struct script_view v = { .base = &p, .has = wire_roce_op[l->head].flags, .request = is_request(l->head) };
     p.roce.psn = (uint32_t)(v.request ? r->script->params.peer_psn : r->script->params.psn) & 0xffffff;
     if (v.has & ROCE_OP_AETH)

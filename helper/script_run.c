@@ -16,6 +16,7 @@ static void forget(struct script_seen *e)
 {
     pkt_release_payload(&e->p);
     free(e->fpdu);
+    free(e->mad);
     free(e);
 }
 
@@ -28,6 +29,8 @@ static void view_of(struct script_run *r, struct script_seen *e, struct script_v
         script_tcp_view(r, e, v);
     else if (e->form == &script_roce_form)
         script_roce_view(r, e, v);
+    else if (e->form == &script_cm_form)
+        script_cm_view(e, v);
     else
         script_iwarp_view(r, e, v);
 }
@@ -58,12 +61,15 @@ static void append(struct script_run *r, struct script_seen *e)
     }
 }
 
-void script_see(struct script_run *r, const struct script_form *form, struct pkt *p, struct script_fpdu *fpdu)
+void script_see(struct script_run *r, const struct script_form *form, struct pkt *p, void *part)
 {
     struct script_seen *e = calloc(1, sizeof *e);
     e->at_ps = r->bed.now_ps;
     e->form = form;
-    e->fpdu = fpdu;
+    if (form == &script_cm_form)
+        e->mad = part;
+    else
+        e->fpdu = part;
     if (p)
         e->p = *p;
     append(r, e);
@@ -91,8 +97,11 @@ static void wire(void *ctx, struct testbed *b, struct pkt *p)
     if (st != WIRE_OK || !pkt_equal(p, &seen))
         script_mismatch(r, "our endpoint's packet does not survive its own bytes: %s", st == WIRE_OK ? "decoded otherwise" : wire_status_name(st));
     seen.stamp_ps = r->bed.now_ps;
+    struct wire_cm *mad = r->cm ? script_cm_take(r, &seen) : NULL;
     if (script_kind_of(r) == SCRIPT_IWARP)
         script_iwarp_wire(r, &seen);
+    else if (mad)
+        script_see(r, &script_cm_form, &seen, mad);
     else
         script_see(r, script_kind_of(r) == SCRIPT_TCP ? &script_tcp_form : &script_roce_form, &seen, NULL);
 }
@@ -311,7 +320,7 @@ static bool sends(struct script_run *r, const struct script_line *l)
     bool ok = true;
     r->line = &copy;
     for (uint32_t i = 0; ok && i < l->times; i++) {
-        ok = script_kind_of(r) == SCRIPT_TCP || l->form == &script_tcp_form ? script_tcp_send(r, &copy) : script_kind_of(r) == SCRIPT_ROCE ? script_roce_send(r, &copy)
+        ok = l->form == &script_cm_form ? script_cm_send(r, &copy) : script_kind_of(r) == SCRIPT_TCP || l->form == &script_tcp_form ? script_tcp_send(r, &copy) : script_kind_of(r) == SCRIPT_ROCE ? script_roce_send(r, &copy)
                 : script_iwarp_send(r, &copy);
         ok = ok && !r->failed;
         go_on(r, &copy);
@@ -371,6 +380,7 @@ static void close_run(struct script_run *r)
         pkt_release_payload(&n->p);
         free(n);
     }
+    script_cm_free(r);
     script_verbs_close(r);
     script_iwarp_free(r);
     if (r->stream.conn)

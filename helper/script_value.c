@@ -2,6 +2,8 @@
 /* Values in scripts: numbers with units, words, variables. */
 #include "script_internal.h"
 
+#include "../model/roce/roce_cm.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,8 @@ static const struct { const char *field, *word; uint64_t value; } words[] = {
     { "state", "CLOSE-WAIT", TCP_CLOSE_WAIT }, { "state", "CLOSING", TCP_CLOSING }, { "state", "LAST-ACK", TCP_LAST_ACK }, { "state", "TIME-WAIT", TCP_TIME_WAIT },
     { "qp", "RESET", RNIC_QP_RESET }, { "qp", "INIT", RNIC_QP_INIT }, { "qp", "RTR", RNIC_QP_RTR }, { "qp", "RTS", RNIC_QP_RTS }, { "qp", "SQD", RNIC_QP_SQD },
     { "qp", "SQE", RNIC_QP_SQE }, { "qp", "ERROR", RNIC_QP_ERROR },
+    { "conn", "REQ-SENT", ROCE_CONN_REQ_SENT }, { "conn", "REQ-RECEIVED", ROCE_CONN_REQ_RECEIVED }, { "conn", "REP-SENT", ROCE_CONN_REP_SENT },
+    { "conn", "ESTABLISHED", ROCE_CONN_ESTABLISHED }, { "conn", "DREQ-SENT", ROCE_CONN_DREQ_SENT }, { "conn", "CLOSED", ROCE_CONN_CLOSED },
     { "op", "send", RNIC_OP_SEND }, { "op", "send-imm", RNIC_OP_SEND_IMM }, { "op", "send-inv", RNIC_OP_SEND_INV }, { "op", "write", RNIC_OP_WRITE },
     { "op", "write-imm", RNIC_OP_WRITE_IMM }, { "op", "read", RNIC_OP_READ }, { "op", "cmp-swap", RNIC_OP_CMP_SWAP }, { "op", "fetch-add", RNIC_OP_FETCH_ADD },
     { "op", "local-inv", RNIC_OP_LOCAL_INV }, { "op", "recv", RNIC_OP_RECV },

@@ -40,6 +40,7 @@ static void bad_scripts(void **state)
         { "transport tcp\n0 < ACK sek=3\n", "x.script:2: ACK has no field \"sek\"; nearest: seq" },
         { "transport tcp\n0 < AKC\n", "x.script:2: there is no packet \"AKC\" here; nearest: ACK" },
         { "transport roce\n0 < SEND_ONLI\n", "x.script:2: there is no packet \"SEND_ONLI\" here; nearest: SEND_ONLY" },
+        { "transport roce\n0 < REPP\n", "x.script:2: there is no packet \"REPP\" here; nearest: REP" },
         { "transport roce\n0 < ACK rkey=3\n", "x.script:2: ACK has no field \"rkey\"" },
         { "transport roce\n0 > ACK syndrome=nak-sek\n", "x.script:2: syndrome=nak-sek: not a number, a $variable or *; nearest word: nak-seq" },
         { "transport roce\n0 post recieve\n", "x.script:2: post what? " },
@@ -74,6 +75,8 @@ static void mismatches(void **state)
         { "transport tcp\n0 check state=ESTABLISHED cwnd=5\n", { "x.script:2: ", "ESTABLISHED              CLOSED", "<--" } },
         { "transport roce\n0 post send len=10\n+0 > SEND_ONLY fill=7\n", { "x.script:3: ", "fill         0x7                          mixed", "<--" } },
         { "transport roce\n0 post send len=9999999\n", { "x.script:2: ", "expected ok, seen param", "" } },
+        { "transport roce\n0 < REQ\n", { "x.script:2: ", "set cm=on", "" } },
+        { "transport roce\nset cm=on\n0 connect\n+0 > REQ retry=3\n", { "x.script:4: +0 > REQ retry=3", "retry        3                            7", "<--" } },
         { "transport roce\n0 < WRITE_ONLY va=$nowhere\n", { "x.script:2: va: $nowhere has no value yet", "", "" } },
         { "transport roce\n0 post recv len=1\n+0 complete\n", { "x.script:3: ", "completion   as written", "none" } },
         { "transport iwarp\n0 connect\n+0 > mpa-request ird=7\n", { "x.script:3: ", "ird          7                            32", "<--" } },
@@ -127,11 +130,11 @@ static void the_page_names_everything(void **state)
     for (int i = 0; i < SCRIPT_CALL_COUNT; i++)
         if (!documented(page, script_calls[i].name))
             fail_msg("the page has no call %s", script_calls[i].name);
-    const struct script_fields *const fields[] = { &script_tcp_form.fields, &script_roce_form.fields, &script_fpdu_form.fields, &script_mpa_form.fields,
+    const struct script_fields *const fields[] = { &script_tcp_form.fields, &script_roce_form.fields, &script_cm_form.fields, &script_fpdu_form.fields, &script_mpa_form.fields,
         &script_wc_form.fields, &script_arg_fields, &script_check_fields };
     for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
         for (size_t i = 0; i < fields[k]->n; i++)
-            if (!documented(page, fields[k]->row[i].name) && !(k == 6 && strchr(fields[k]->row[i].name, '_')))
+            if (!documented(page, fields[k]->row[i].name) && !(k == 7 && strchr(fields[k]->row[i].name, '_')))
                 fail_msg("the page has no field %s", fields[k]->row[i].name);
 }
 

@@ -77,7 +77,7 @@ static void packets_follow_at_the_rate_of_the_port(void **state)
     assert_int_equal(s.n, 2);
     assert_int_equal(s.e[1].at_ps, (s.e[0].p.frame_len + 20) * 800);
     struct pkt ack = { .kind = PKT_ROCE, .src = addr.remote_addr, .dst = addr.local_addr };
-    ack.roce = (struct pkt_roce){ .opcode = ROCE_ACK, .syndrome = 0x1f, .psn = s.e[1].p.roce.psn, .msn = 1, .dqpn = rnic_qp_num(r.qp) };
+    ack.roce = (struct pkt_roce){ .opcode = ROCE_ACK, .pkey = 0xffff, .syndrome = 0x1f, .psn = s.e[1].p.roce.psn, .msn = 1, .dqpn = rnic_qp_num(r.qp) };
     testbed_rx(&b, &ack);
     assert_int_equal(s.nwc, 1);
     assert_int_equal(s.wc[0].status, RNIC_WC_SUCCESS);

@@ -165,6 +165,7 @@ static void change_of_rate_reaches_the_waiting_packet(void **state)
     memset(&cnp, 0, sizeof cnp);
     cnp.kind = PKT_ROCE;
     cnp.roce.opcode = ROCE_CNP;
+    cnp.roce.pkey = 0xffff;
     ep->ops->rx(ep, gap / 2, &cnp);
     assert_int_equal(roce_qp_cc(pr->side[0].qp)->rate_bps, 500000000);
     assert_int_equal(ep->ops->ready_ps(ep), gap / 2 + gap);

@@ -419,7 +419,7 @@ static void malformed_requests(void **state)
         pair_recv(pr, 1, 1, 0, 10000);
         memset(&p, 0, sizeof p);
         p.kind = PKT_ROCE;
-        p.roce = (struct pkt_roce){ .opcode = row[i].opcode, .psn = 100, .ack_req = 1 };
+        p.roce = (struct pkt_roce){ .opcode = row[i].opcode, .pkey = 0xffff, .psn = 100, .ack_req = 1 };
         p.roce.x.reth.va = PAIR_MEM_VA;
         p.roce.x.reth.len = row[i].reth;
         p.roce.x.reth.rkey = rnic_mr_key(pr->side[1].mr);

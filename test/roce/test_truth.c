@@ -158,7 +158,7 @@ static void item_15_end_of_address_space(void **state)
     struct pkt p;
     memset(&p, 0, sizeof p);
     p.kind = PKT_ROCE;
-    p.roce = (struct pkt_roce){ .opcode = ROCE_WRITE_ONLY, .psn = 101, .ack_req = 1, .dqpn = rnic_qp_num(pr->side[1].qp) };
+    p.roce = (struct pkt_roce){ .opcode = ROCE_WRITE_ONLY, .pkey = 0xffff, .psn = 101, .ack_req = 1, .dqpn = rnic_qp_num(pr->side[1].qp) };
     pr->side[1].qp->ep.ops->rx(&pr->side[1].qp->ep, pr->now_ps, &p);
     pair_run(pr, SIM_NEVER_PS);
     assert_int_equal(pr->nlog, before);
@@ -381,6 +381,7 @@ static void item_28_dcqcn_one_cnp(void **state)
     memset(&cnp, 0, sizeof cnp);
     cnp.kind = PKT_ROCE;
     cnp.roce.opcode = ROCE_CNP;
+    cnp.roce.pkey = 0xffff;
     cnp.roce.becn = 1;
     pr->side[0].qp->ep.ops->rx(&pr->side[0].qp->ep, 0, &cnp);
     assert_int_equal(roce_qp_cc(pr->side[0].qp)->rate_bps, INT64_C(30000000000));
