@@ -28,7 +28,7 @@ struct plotter {
     size_t errlen;
 };
 
-#define PLOT_COLOURS 7
+#define PLOT_COLOURS 8
 extern const char *const plot_palette[PLOT_COLOURS];
 
 /** A script being written: the data blocks go straight to the file, the plot command grows aside. */

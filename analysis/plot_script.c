@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Okabe and Ito's palette, told apart by the colour-blind. */
-const char *const plot_palette[PLOT_COLOURS] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000" };
+/* Okabe and Ito's palette, told apart by the colour-blind; grey for their yellow, which white paper swallows. */
+const char *const plot_palette[PLOT_COLOURS] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#888888" };
 
 void plot_script_head(FILE *f, const char *title, const char *xlabel, const char *ylabel)
 {
@@ -17,7 +17,7 @@ void plot_script_head(FILE *f, const char *title, const char *xlabel, const char
             "# Made by rnicsim; change it and run: gnuplot THIS_FILE\n"
             "set encoding utf8\nset datafile separator ','\n"
             "set title \"%s\" noenhanced\nset xlabel \"%s\" noenhanced\nset ylabel \"%s\" noenhanced\n"
-            "set key outside below center horizontal noenhanced samplen 4 width 2 spacing 1.1\nset xlabel offset 0,0.4\n"
+            "set key outside below center horizontal noenhanced samplen 4 width 2 height 0.6 spacing 1.1\nset xlabel offset 0,0.6\n"
             "set rmargin 5\nset grid xtics ytics mxtics lc rgb '#dddddd' lw 0.6\nset border 3\nset xtics nomirror\nset ytics nomirror\n",
             title, xlabel, ylabel);
 }

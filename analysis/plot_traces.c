@@ -17,8 +17,8 @@ typedef double value_fn(const struct result_flow_sample *s);
 static const struct flow_plot { const char *name, *title, *ylabel; value_fn *thick, *thin; } plots[] = {
     { "rate", "rate of each connection", "Gb/s (thick: acknowledged, thin: allowed by control)", goodput_of, rate_of },
     { "alpha", "control's estimate of congestion", "alpha (of HPCC: utilisation U)", alpha_of, NULL },
-    { "window", "window of each connection", "KB", window_of, NULL },
-    { "rtt", "round-trip samples", "microseconds", rtt_of, NULL },
+    { "window", "window of each connection", "window (KB)", window_of, NULL },
+    { "rtt", "round-trip samples", "round trip (us)", rtt_of, NULL },
 };
 
 /* Mean of each stretch of samples; true if there is anything but nothing. */
@@ -64,6 +64,14 @@ static void put_curve(struct plot_script *s, const char *block, uint32_t flow, c
         fputs("notitle", s->cmd);
 }
 
+static uint32_t count_flows(const struct result *r)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < r->nflows; i++)
+        most = r->flows[i].flow + 1 > most ? r->flows[i].flow + 1 : most;
+    return most;
+}
+
 static int plot_one(struct plotter *p, const struct result *r, const struct flow_plot *what)
 {
     struct plot_script s;
@@ -71,7 +79,10 @@ static int plot_one(struct plotter *p, const struct result *r, const struct flow
     uint32_t shown[FLOWS_SHOWN];
     unsigned n = 0;
     snprintf(base, sizeof base, "%s-%s", what->name, r->name);
-    snprintf(title, sizeof title, "%s, %s: %s", r->scenario, r->name, what->title);
+    uint32_t flows = count_flows(r);
+    int len = snprintf(title, sizeof title, "%s, %s: %s", r->scenario, r->name, what->title);
+    if (flows > FLOWS_SHOWN && (size_t)len < sizeof title)
+        snprintf(title + len, sizeof title - (size_t)len, " (%d of %u)", FLOWS_SHOWN, flows);
     if (plot_script_begin(p, &s, base) != 0)
         return -1;
     plot_script_head(s.f, title, "time (ms)", what->ylabel);
