@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Congestion: CNPs by the receiver, the rate obeyed by the sender, round-trip samples for the algorithms that want them. */
 #include "pair.h"
+#include "../../model/cc/cc_list.h"
 #include "../../model/cc/dcqcn_params.h"
-
-extern const struct cc_ops cc_dcqcn;
 
 static enum pair_fate mark_all(void *ctx, struct pair *pr, int from, const struct pkt *p)
 {
@@ -357,6 +356,21 @@ static void marks_come_back_in_acks(void **state)
     pair_free(pr);
 }
 
+/* --- caps of what is in flight --- */
+
+static uint32_t most_in_flight(const struct pair *pr)
+{
+    uint32_t sent = 0, acked = 0, most = 0;
+    for (uint32_t i = 0; i < pr->nlog; i++) {
+        if (pr->log[i].from == 0)
+            sent = pr->log[i].psn - 99;
+        else
+            acked = pr->log[i].psn - 99;
+        most = sent - acked > most ? sent - acked : most;
+    }
+    return most;
+}
+
 /* The cap by bandwidth-delay products: whole packets of what they are on the wire. */
 static void window_by_bdp(void **state)
 {
@@ -368,16 +382,48 @@ static void window_by_bdp(void **state)
         struct pair *pr = pair_new(&c);
         pair_post(pr, 0, RNIC_OP_WRITE, 0, 0, 400 * 1024);
         pair_run(pr, SIM_NEVER_PS);
-        uint32_t sent = 0, acked = 0, most = 0;
-        for (uint32_t i = 0; i < pr->nlog; i++) {
-            if (pr->log[i].from == 0)
-                sent = pr->log[i].psn - 99;
-            else
-                acked = pr->log[i].psn - 99;
-            most = sent - acked > most ? sent - acked : most;
-        }
-        assert_int_equal(most, row[k].most);
+        assert_int_equal(most_in_flight(pr), row[k].most);
         pair_free(pr);
+    }
+}
+
+/* Each cap holds under each control, the least of several rules, and one that nothing reaches changes no packet's time. */
+static void window_with_each_control(void **state)
+{
+    (void)state;
+    static const struct cc_ops *const control[] = { &cc_none, &cc_dcqcn, &cc_timely, &cc_hpcc, &cc_swift, &cc_dctcp_roce };
+    static const struct { int64_t packets, bytes; double bdp; uint32_t most; } row[] = {
+        { 5, 0, 0, 5 }, { 0, 7 * 1024 + 1023, 0, 7 }, { 0, 0, .25, 6 }, { 9, 7 * 1024, .25, 6 }, { 4, 6 * 1024, .25, 4 }, { 9, 3 * 1024, 1, 3 },
+    };
+    for (size_t i = 0; i < sizeof control / sizeof control[0]; i++) {
+        struct pair *free_run = NULL;
+        for (size_t k = 0; k <= sizeof row / sizeof row[0] + 1; k++) {
+            struct pair_config c = pair_defaults();
+            bool uncapped = k == 0, loose = k == 1;
+            c.memory = false;
+            c.cc = control[i];
+            c.params.window_packets = uncapped ? 0 : loose ? 100000 : row[k - 2].packets;
+            c.params.window_bytes = uncapped ? 0 : loose ? 100000000 : row[k - 2].bytes;
+            c.params.window_bdp = uncapped ? 0 : loose ? 900 : row[k - 2].bdp;
+            struct pair *pr = pair_new(&c);
+            pair_post(pr, 0, RNIC_OP_WRITE, 0, 0, 400 * 1024);
+            pair_run(pr, SIM_NEVER_PS);
+            assert_int_equal(pr->side[0].nwc, 1);
+            if (uncapped) {
+                assert_true(most_in_flight(pr) > 9);
+                free_run = pr;
+                continue;
+            }
+            if (loose) {
+                assert_int_equal(pr->nlog, free_run->nlog);
+                for (uint32_t n = 0; n < pr->nlog; n++)
+                    assert_true(pr->log[n].at_ps == free_run->log[n].at_ps && pr->log[n].psn == free_run->log[n].psn);
+            } else {
+                assert_int_equal(most_in_flight(pr), row[k - 2].most);
+            }
+            pair_free(pr);
+        }
+        pair_free(free_run);
     }
 }
 
@@ -386,7 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cnp_interval), cmocka_unit_test(rate_is_obeyed), cmocka_unit_test(control_is_not_paced),
         cmocka_unit_test(change_of_rate_reaches_the_waiting_packet), cmocka_unit_test(round_trip_samples), cmocka_unit_test(window_is_obeyed),
-        cmocka_unit_test(rate_limit_and_burst), cmocka_unit_test(acks_by_bytes), cmocka_unit_test(marks_come_back_in_acks), cmocka_unit_test(window_by_bdp),
+        cmocka_unit_test(rate_limit_and_burst), cmocka_unit_test(acks_by_bytes), cmocka_unit_test(marks_come_back_in_acks), cmocka_unit_test(window_by_bdp), cmocka_unit_test(window_with_each_control),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
