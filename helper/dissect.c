@@ -136,6 +136,12 @@ static void print_roce(struct dissect *d, const struct pkt *p, bool icrc_ok)
         fprintf(d->out, " imm 0x%08x", r->imm_or_rkey);
     if (op->flags & ROCE_OP_IETH)
         fprintf(d->out, " inv 0x%08x", r->imm_or_rkey);
+    if (op->flags & ROCE_OP_IRN_SN)
+        fprintf(d->out, " IRN wqe %u", op->flags & ROCE_OP_ATOMICETH ? r->x.atomic.irn_sn : r->x.reth.irn_sn);
+    if (op->flags & ROCE_OP_IRN_OFFSET)
+        fprintf(d->out, " offset %u", r->x.reth.irn_offset);
+    if (op->flags & ROCE_OP_IRN_SACK)
+        fprintf(d->out, " sack %u", r->x.irn_sack.psn);
     if (op->flags & ROCE_OP_PAYLOAD)
         fprintf(d->out, " %u B pad %u", p->payload_len, r->pad);
     if (op->flags & ROCE_OP_DETH && r->dqpn == 1)

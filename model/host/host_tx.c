@@ -4,22 +4,20 @@
  * At no cost (`direct`) the port's pull asks an endpoint, so pause and pacing act exactly at the wire. With costs an engine takes a
  * packet every service time and puts it through the pipeline into a short FIFO per priority, from which the port pulls. */
 #include "host_internal.h"
+#include "../wire/codec.h"
 
 const struct port_ops host_port_ops = { host_tx_pull, host_rx_arrive, host_tx_paused };
-
-#define ROCE_OP_ACK 0x11
-#define ROCE_OP_CNP 0x81
 
 static bool is_control(const struct pkt *p)
 {
     if (p->kind == PKT_ROCE)
-        return p->roce.opcode == ROCE_OP_ACK || p->roce.opcode == ROCE_OP_CNP;
+        return (wire_roce_op[p->roce.opcode].flags & ROCE_OP_ACK) || p->roce.opcode == ROCE_CNP;
     return p->kind == PKT_TCP && p->payload_len == 0 && !(p->tcp.flags & (TCP_SYN | TCP_FIN | TCP_RST));
 }
 
 static uint8_t control_prio(const struct endpoint *ep, const struct pkt *p)
 {
-    return p->kind == PKT_ROCE && p->roce.opcode == ROCE_OP_CNP && ep->cnp_prio ? ep->cnp_prio - 1 : ep->urgent_prio;
+    return p->kind == PKT_ROCE && p->roce.opcode == ROCE_CNP && ep->cnp_prio ? ep->cnp_prio - 1 : ep->urgent_prio;
 }
 
 static int64_t wire_ps(struct host *h, uint32_t frame_len)

@@ -231,8 +231,9 @@ static uint64_t window_limit(const struct roce_qp *q)
         limit = packets;
     if (par->window_bytes && bytes < limit)
         limit = bytes;
-    if (par->window_bdp > 0 && q->cc.base_rtt_ps > 0) {
-        double cap = (double)bdp_bytes(q->cc.base_rtt_ps, q->cc.link_bps) * par->window_bdp / q->cc.wire_mss_bytes;
+    double bdps = q->irn != NULL && !packets && !par->window_bytes && par->window_bdp <= 0 ? 1 : par->window_bdp; /* IRN never goes without a cap */
+    if (bdps > 0 && q->cc.base_rtt_ps > 0) {
+        double cap = (double)bdp_bytes(q->cc.base_rtt_ps, q->cc.link_bps) * bdps / q->cc.wire_mss_bytes;
         uint64_t whole = (uint64_t)cap + ((double)(uint64_t)cap < cap); /* a part of a packet is one */
         if (whole < limit)
             limit = whole;
@@ -243,7 +244,7 @@ static uint64_t window_limit(const struct roce_qp *q)
 void roce_cc_start(struct roce_qp *q, int64_t base_rtt_ps)
 {
     struct cc *c = &q->cc;
-    struct pkt full = { .kind = PKT_ROCE, .roce.opcode = ROCE_WRITE_MIDDLE, .flags = q->telemetry ? PKT_F_INT : 0, .payload_len = (uint16_t)q->mtu };
+    struct pkt full = { .kind = PKT_ROCE, .roce.opcode = (uint8_t)(ROCE_WRITE_MIDDLE + (q->irn != NULL ? ROCE_IRN : 0)), .flags = q->telemetry ? PKT_F_INT : 0, .payload_len = (uint16_t)q->mtu };
     pkt_set_len(&full);
     c->base_rtt_ps = base_rtt_ps;
     c->mss_bytes = q->mtu;

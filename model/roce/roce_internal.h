@@ -12,6 +12,7 @@
 #include "../sim/trace.h"
 #include "../wire/codec.h"
 #include "roce.h"
+#include "roce_bits.h"
 
 #define ROCE_OUTSTANDING_MAX (UINT64_C(1) << 22)  /* half of what 24 bits can tell apart, and room to spare */
 #define ROCE_PSN_MASK UINT32_C(0xffffff)
@@ -24,17 +25,34 @@ enum roce_wqe_flag { ROCE_WQE_STARTED = 1 };
 
 struct roce_qp;
 
-/** What is sent again, and from where the responder asks for it. */
+/** Loss recovery: what is sent again, and what the responder makes of a gap. One file each. */
 struct roce_retry_ops {
     const char *name;
     bool whole_messages;                 /* partial progress of a message does not count */
+    bool holds;                          /* what arrives out of order is kept */
     /** Packet `want` is missing: sequence NAK, or a gap in read responses. */
     void (*nak)(struct roce_qp *q, int64_t now_ps, uint64_t want);
     void (*timeout)(struct roce_qp *q, int64_t now_ps);
     /** Responder: packets before `got` are missing. Leave resp.expected at the number to ask for. */
     void (*gap)(struct roce_qp *q, uint64_t got);
+    /** Requester: the packet that must be sent again before anything new, ROCE_NONE if none. NULL: the cursor goes back instead. */
+    uint64_t (*lost)(const struct roce_qp *q);
+    /** It has been sent, up to `end` in case of a READ. */
+    void (*resent)(struct roce_qp *q);
+    /** The cursor goes back to a packet, for whatever reason. May be NULL. */
+    void (*rewound)(struct roce_qp *q);
+    /** How long without progress is a timeout; 0: never. NULL: the local ACK timeout. */
+    int64_t (*timeout_ps)(const struct roce_qp *q);
 };
-extern const struct roce_retry_ops *const roce_retry_kinds[2]; /* by enum roce_retry_kind */
+extern const struct roce_retry_ops roce_go_back_n, roce_go_back_0, roce_irn, roce_selective;
+
+/** A request packet that came before its turn. */
+struct roce_held {
+    struct roce_held *next;
+    uint64_t number;
+    bool     placed;                     /* its bytes are where they belong already, and not here */
+    struct pkt p;
+};
 
 /** A response that takes packets of its own: a READ being answered or an atomic's result. */
 struct roce_response {
@@ -56,6 +74,7 @@ struct roce_req {
     uint64_t timed;                      /* packet number of the round-trip sample */
     int64_t  timed_ps;                   /* when it left; -1: none is being timed */
     int64_t  progress_ps;                /* last time something was acknowledged, or the first was sent */
+    int64_t  proven_ps;                  /* the same, but timeouts do not move it */
     int64_t  rnr_until_ps;               /* nothing is sent before */
     uint32_t wqe_una, wqe_nxt, wqe_end;  /* WQE indices: of una, of nxt, next to be numbered */
     uint32_t span_wqe;                   /* WQE that span describes */
@@ -65,6 +84,11 @@ struct roce_req {
     uint32_t ssn, lsn;                   /* messages begun; the last message that the peer has a receive for, if credits_known */
     uint8_t  retries_left, rnr_left;
     bool     credits_known, span_valid, force_ack_req, in_recovery, gap_seen;
+    /* selective */
+    uint64_t want;                       /* to be sent again, ROCE_NONE */
+    struct roce_bits arrived;            /* responses beyond una */
+    uint64_t arrived_high;               /* one past the highest of them */
+    uint64_t implied;                    /* what they have told to have been executed */
 };
 
 struct roce_resp {
@@ -89,6 +113,10 @@ struct roce_resp {
     struct roce_atomic_result *results;
     uint32_t queue_head, queue_tail, results_tail;
     struct pkt_int telemetry;            /* of the latest request that brought any, for the next ACK */
+    /* out of order: in order of number */
+    struct roce_held *held, *held_tail, *held_spare;
+    int64_t  gap_deadline_ps;            /* when a gap is taken for a loss; SIM_NEVER_PS */
+    bool     placed;                     /* the packet being executed has been placed */
 };
 enum roce_resp_op { ROCE_RESP_IDLE, ROCE_RESP_SEND, ROCE_RESP_WRITE };
 
@@ -98,10 +126,33 @@ struct roce_stamps { struct roce_stamp *at; uint32_t mask; };
 /** What the acknowledgement that is being taken in tells congestion control. */
 struct roce_heard { int64_t rtt_ps; const struct pkt *pkt; };
 
+/** What IRN has on top (roce_irn.c): two more sequences, of the responses that we take and of those that we send. */
+struct roce_irn_read { uint64_t first, end; uint32_t wqe; };
+struct roce_sacks { uint64_t *number; uint32_t cap, head, tail; }; /* selective acknowledgements to be sent: a ring */
+struct roce_irn {
+    struct roce_board requests;
+    struct roce_sacks nacks;             /* of requests */
+    /* responses that we take */
+    struct roce_bits arrived;
+    uint64_t expected, issued;           /* of responses: the next in order, one past the last asked for */
+    struct roce_irn_read *reads;         /* ring of READs and atomics under way */
+    uint32_t reads_cap, reads_head, reads_tail;
+    struct roce_sacks read_nacks;
+    int64_t  read_progress_ps;
+    bool     read_ack;
+    /* responses that we send */
+    struct roce_board responses;
+    uint64_t sent, end;                  /* one past the highest sent, one past the last that there is */
+    int64_t  response_progress_ps;
+    int64_t  response_give_up_ps;
+    uint32_t read_sn, recv_sn;           /* READs and atomics numbered so far; messages that take a receive */
+};
+
 struct roce_qp {
     struct rnic_qp base;                 /* first */
     const struct roce_params *params;
     const struct roce_retry_ops *retry;
+    struct roce_irn *irn;                /* NULL: another policy */
     int64_t  pace_ps;                    /* data may leave from then on */
     int64_t  timeout_ps;                 /* local ACK timeout, 0: none */
     int64_t  timeout_extra_ps;           /* by which the wait under way is longer */
@@ -116,6 +167,7 @@ struct roce_qp {
     uint8_t  service;                    /* enum roce_service */
     uint8_t  opcode_base;                /* of the service's SEND and WRITE opcodes */
     uint8_t  retry_cnt, rnr_retry;
+    bool     holds;                      /* the responder keeps what is out of order */
     bool     connected, cnp_pending, resp_turn;
     bool     cnp_owed;                   /* a marked packet came within the interval after a CNP */
     bool     telemetry;                  /* packets carry telemetry */
@@ -169,6 +221,22 @@ bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p);
 void roce_req_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
 void roce_req_response(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
 void roce_req_timeout(struct roce_qp *q, int64_t now_ps);
+/** Everything before packet number `to` has arrived, says the peer, or responses say so. A READ or atomic of the standard's numbering is done only
+ *  by its responses and stops the advance: then false. */
+bool roce_req_advance(struct roce_qp *q, int64_t now_ps, uint64_t to);
+/** The WQE that packet number n >= una belongs to; wqe_end if n is of none so far. */
+uint32_t roce_req_wqe_of(struct roce_qp *q, uint64_t n);
+/** Put a response packet of a READ or atomic where WQE w wants it, off bytes from its start. RNIC_WC_SUCCESS, or why the QP must fail. */
+enum rnic_wc_status roce_req_place(struct roce_qp *q, const struct rnic_wqe *w, uint64_t off, const struct pkt *p, uint32_t *len);
+void roce_req_fail_oldest(struct roce_qp *q, enum rnic_wc_status status);
+/** A gap in responses at una: heeded once until there is progress. */
+void roce_req_response_gap(struct roce_qp *q, int64_t now_ps);
+void roce_req_take_credits(struct roce_qp *q, const struct pkt *p);
+static inline uint64_t roce_first_of(const struct rnic_wqe *w) { return w->scratch[0]; }
+static inline uint64_t roce_end_of(const struct rnic_wqe *w) { return w->scratch[0] + w->scratch[1]; }
+static inline bool roce_is_atomic(enum rnic_opcode op) { return op == RNIC_OP_CMP_SWAP || op == RNIC_OP_FETCH_ADD; }
+static inline bool roce_has_response(enum rnic_opcode op) { return op == RNIC_OP_READ || roce_is_atomic(op); }
+static inline bool roce_alive(const struct roce_qp *q) { return q->base.state == RNIC_QP_RTS || q->base.state == RNIC_QP_SQD; }
 /** Send from packet number `to` again, una <= to <= max. */
 void roce_req_rewind(struct roce_qp *q, uint64_t to);
 /** A loss has been noticed: once per window the congestion control is told. */
@@ -178,8 +246,76 @@ void roce_req_loss(struct roce_qp *q, int64_t now_ps);
 void roce_resp_rx(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
 bool roce_resp_ack_ready(const struct roce_qp *q);
 void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p);
-static inline bool roce_resp_data_ready(const struct roce_qp *q) { return q->resp.queue_head != q->resp.queue_tail; }
-bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p);
+bool roce_irn_data_ready(const struct roce_qp *q);
+static inline bool roce_resp_data_ready(const struct roce_qp *q)
+{
+    return q->irn != NULL ? roce_irn_data_ready(q) : q->resp.queue_head != q->resp.queue_tail;
+}
+bool roce_resp_data_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p);
+
+/** Acknowledge all that has been executed. */
+void roce_resp_acknowledge(struct roce_qp *q);
+/** NAK the request with packet number n; the QP is done. */
+void roce_resp_refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome);
+/** The syndrome of a positive acknowledgement that leaves now. */
+unsigned roce_resp_syndrome(const struct roce_qp *q);
+/** What a positive acknowledgement tells the sender's congestion control: marks, telemetry. */
+void roce_resp_news(struct roce_qp *q, struct pkt *p);
+/** A place in the ring of responses, allocated at the first call; NULL: full. */
+struct roce_response *roce_resp_push(struct roce_qp *q);
+static inline struct roce_response *roce_resp_at(const struct roce_qp *q, uint32_t i)
+{
+    return &q->resp.queue[i % (2 * (uint32_t)q->params->ird)];
+}
+/** Fill p's payload with len bytes of a READ's answer at va; false: the region has gone. */
+bool roce_resp_source(struct roce_qp *q, const struct roce_response *e, uint64_t off, uint32_t len, struct pkt *p);
+/** Response packets of a READ of len bytes. */
+static inline uint64_t roce_response_packets(const struct roce_qp *q, uint32_t len) { return len ? ((uint64_t)len + q->mtu - 1) >> q->mtu_shift : 1; }
+/** The gap has been open for long enough (roce_next_wake). */
+void roce_resp_gap_expired(struct roce_qp *q, int64_t now_ps);
+
+/* roce_hold.c: requests out of order. */
+/** Keep packet n, placing what may be placed (a WRITE whose message is known). false: it is held already, or too far ahead. */
+bool roce_hold(struct roce_qp *q, const struct pkt *p, uint64_t n);
+/** The next one if its number is at most n, else NULL. Hand it back to roce_hold_spare or roce_hold_back. */
+struct roce_held *roce_hold_take(struct roce_qp *q, uint64_t n);
+void roce_hold_spare(struct roce_qp *q, struct roce_held *h);
+void roce_hold_back(struct roce_qp *q, struct roce_held *h);
+void roce_hold_drop_all(struct roce_qp *q);
+void roce_hold_free(struct roce_qp *q);
+
+/* roce_goback.c: what policies share. */
+void roce_back_to(struct roce_qp *q, int64_t now_ps, uint64_t want);
+void roce_back_to_una(struct roce_qp *q, int64_t now_ps);
+void roce_gap_stays(struct roce_qp *q, uint64_t got);
+
+/* roce_selective.c */
+void roce_selective_response(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+
+/* roce_irn.c: requests */
+bool roce_irn_new(struct roce_qp *q);
+void roce_irn_stop(struct roce_qp *q);
+void roce_irn_free(struct roce_qp *q);
+/** A packet that acknowledges requests. */
+void roce_irn_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+/** Responder: packet n has come out of order or again. */
+void roce_irn_nack(struct roce_qp *q, uint64_t n);
+bool roce_irn_control_ready(const struct roce_qp *q);
+bool roce_irn_control_tx(struct roce_qp *q, struct pkt *p);
+/** What IRN adds to a request packet's headers: index of its packet in its message. */
+void roce_irn_headers(struct roce_qp *q, const struct rnic_wqe *w, uint64_t index, struct pkt *p);
+int64_t roce_irn_rto_ps(const struct roce_qp *q, uint64_t in_flight);
+void roce_sacks_push(struct roce_sacks *s, uint64_t n);
+static inline bool roce_sacks_any(const struct roce_sacks *s) { return s->head != s->tail; }
+static inline uint64_t roce_sacks_pop(struct roce_sacks *s) { return s->number[s->head++ & (s->cap - 1)]; }
+/* roce_irn_read.c: responses, at both ends */
+void roce_irn_read_posted(struct roce_qp *q, int64_t now_ps, const struct rnic_wqe *w, uint32_t index);
+void roce_irn_response(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+void roce_irn_read_ack(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+void roce_irn_read_request(struct roce_qp *q, int64_t now_ps, const struct pkt *p);
+bool roce_irn_data_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p);
+int64_t roce_irn_read_wake_ps(const struct roce_qp *q);
+void roce_irn_read_wake(struct roce_qp *q, int64_t now_ps);
 
 /* roce_message.c: each returns 0, or the NAK's syndrome where the packet is at fault. */
 /** Is a packet of len bytes as long as its place in its message says: full unless it is the last, not empty unless it is the only one? */

@@ -47,7 +47,7 @@ unsigned roce_message_place_write(struct roce_qp *q, const struct pkt *p, unsign
     uint32_t len = p->payload_len;
     if ((flags & ROCE_OP_LAST) ? len != r->left : len >= r->left)
         return ROCE_NAK_INVALID;
-    if (rnic_place(&q->base, r->rkey, r->va, len, RNIC_REMOTE_WRITE, p, 0) != RNIC_FAULT_NONE)
+    if (!r->placed && rnic_place(&q->base, r->rkey, r->va, len, RNIC_REMOTE_WRITE, p, 0) != RNIC_FAULT_NONE)
         return ROCE_NAK_ACCESS;
     r->va += len;
     r->left -= len;

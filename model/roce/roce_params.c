@@ -19,6 +19,14 @@ int roce_params_check(const struct roce_params *params, char *err, size_t errlen
         snprintf(err, errlen, "mtu is 256B, 512B, 1024B, 2048B or 4096B, not %lldB", (long long)params->mtu_bytes);
         return SIM_ERR_PARAM;
     }
+    if (params->ooo_placement && params->retry == ROCE_GO_BACK_0) {
+        snprintf(err, errlen, "retry go-back-0 begins messages anew: it cannot keep packets out of order (ooo-placement)");
+        return SIM_ERR_PARAM;
+    }
+    if (params->nak_rule == ROCE_NAK_REWIND && (params->ooo_placement || params->retry == ROCE_IRN_RETRY || params->retry == ROCE_SELECTIVE)) {
+        snprintf(err, errlen, "nak-rule rewind is for responders that drop what is out of order, not for retry irn and selective and not for ooo-placement");
+        return SIM_ERR_PARAM;
+    }
     return SIM_OK;
 }
 

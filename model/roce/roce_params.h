@@ -10,11 +10,11 @@ extern "C" {
 #endif
 
 #define ROCE_SERVICES "rc|uc|ud"
-#define ROCE_RETRIES "go-back-n|go-back-0"
+#define ROCE_RETRIES "go-back-n|go-back-0|irn|selective"
 #define ROCE_NAK_RULES "once|rewind"
 #define ROCE_ACK_REQUESTS "message|drain"
 enum roce_service { ROCE_SERVICE_RC, ROCE_SERVICE_UC, ROCE_SERVICE_UD };
-enum roce_retry_kind { ROCE_GO_BACK_N, ROCE_GO_BACK_0 };
+enum roce_retry_kind { ROCE_GO_BACK_N, ROCE_GO_BACK_0, ROCE_IRN_RETRY, ROCE_SELECTIVE };
 enum roce_nak_rule { ROCE_NAK_ONCE, ROCE_NAK_REWIND };
 #define ROCE_CNP_RULES "window|spacing|owed"
 enum roce_cnp_rule { ROCE_CNP_WINDOW, ROCE_CNP_SPACING, ROCE_CNP_OWED };
@@ -28,8 +28,20 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
       "IBTA vol. 1 9.7; 1024 fits a 1500-byte Ethernet, the common default") \
     X(sq_depth, COUNT, 128, 1, 65536, NULL, "send WQEs that fit", "perftest's tx-depth 128") \
     X(rq_depth, COUNT, 512, 1, 65536, NULL, "receive WQEs that fit", "perftest's rx-depth 512") \
-    X(retry, ENUM, 0, 0, 1, ROCE_RETRIES, "what is sent again after a loss: from the lost packet, or the whole message", \
-      "IBTA vol. 1 9.7.5; go-back-0 was early firmware's (Guo et al., SIGCOMM'16)") \
+    X(retry, ENUM, 0, 0, 3, ROCE_RETRIES, \
+      "loss recovery, the same at both ends. go-back-n: from the lost packet on; go-back-0: the whole message; irn: selective repeat with SACKs, its own " \
+      "timeouts and headers; selective: the packet that a NAK names, on the standard's wire", \
+      "go-back-n: IBTA vol. 1 9.7.5; go-back-0: early firmware (Guo et al., SIGCOMM'16); irn: SIGCOMM'18; selective: what NVIDIA calls selective repeat " \
+      "(ROCE_ACCL selective_repeat_forced_en); how its packets look is not published") \
+    X(irn_rto_low_ps, TIME, 100000000, 1000, INT64_C(1000000000000000), NULL, "irn: timeout with at most irn-rto-low-packets in flight", "IRN (SIGCOMM'18) 4.1: 100 us") \
+    X(irn_rto_high_ps, TIME, 320000000, 1000, INT64_C(1000000000000000), NULL, "irn: timeout otherwise", "IRN (SIGCOMM'18) 4.1: 320 us") \
+    X(irn_rto_low_packets, COUNT, 3, 0, 4194304, NULL, "irn: packets in flight up to which the low timeout holds", "IRN (SIGCOMM'18) 4.1: N = 3") \
+    X(ooo_placement, BOOL, 0, 0, 1, NULL, \
+      "request packets that come out of order are kept, the bytes of WRITEs placed at once, completions in order; irn and selective keep them anyway", \
+      "NVIDIA's out-of-order data placement, ConnectX-5 and later; off by default there") \
+    X(reorder_ps, TIME, 0, 0, INT64_C(1000000000000), NULL, \
+      "where packets out of order are kept: how long a gap is open before it counts as a loss; 0: at once", \
+      "0: networks that keep order; sprayed packets need about the spread of the paths' delays") \
     X(nak_rule, ENUM, 0, 0, 1, ROCE_NAK_RULES, \
       "once: one NAK until the expected PSN arrives; rewind: again when the arriving PSNs step back, that is when a resent packet was lost too (for wires that keep order)", \
       "once: IBTA vol. 1 9.7.5.2; rewind: guess, for responders that recover a lost resend without a timeout") \

@@ -71,19 +71,25 @@ static void roce_rx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
         roce_unreliable_rx(q, p);
         return;
     }
-    if (op > ROCE_SEND_ONLY_INV || wire_roce_op[op].name == NULL)
-        return; /* not of a reliable connection */
+    unsigned base = q->opcode_base;
+    if (op < base || (q->irn == NULL && op > ROCE_SEND_ONLY_INV) || wire_roce_op[op].name == NULL)
+        return; /* not of a reliable connection, or of another loss recovery */
     if (p->ecn == CE && p->payload_len > 0)
         roce_cc_marked(q, now_ps);
     if (flags & ROCE_OP_REQUEST)
         roce_resp_rx(q, now_ps, p);
-    else if (op == ROCE_ACK)
+    else if (flags & ROCE_OP_ACK && q->irn == NULL)
         roce_req_ack(q, now_ps, p);
+    else if (flags & ROCE_OP_ACK)
+        (flags & ROCE_OP_READ ? roce_irn_read_ack : roce_irn_ack)(q, now_ps, p);
     else
-        roce_req_response(q, now_ps, p);
+        (q->irn == NULL ? roce_req_response : roce_irn_response)(q, now_ps, p);
 }
 
-static bool control_ready(const struct roce_qp *q) { return q->cnp_pending || roce_resp_ack_ready(q); }
+static bool control_ready(const struct roce_qp *q)
+{
+    return q->cnp_pending || roce_resp_ack_ready(q) || (q->irn != NULL && roce_irn_control_ready(q));
+}
 
 static bool finish_packet(struct roce_qp *q, struct pkt *p)
 {
@@ -102,6 +108,8 @@ static bool roce_tx_control(struct endpoint *ep, int64_t now_ps, struct pkt *p)
         roce_start_packet(q, p, ROCE_CNP, 0);
         p->roce.becn = 1;
         p->dscp = q->cnp_dscp;
+    } else if (q->irn != NULL && roce_irn_control_tx(q, p)) {
+        ;
     } else if (roce_resp_ack_ready(q)) {
         roce_resp_ack_tx(q, p);
         p->dscp = q->control_dscp;
@@ -121,7 +129,7 @@ static bool roce_tx(struct endpoint *ep, int64_t now_ps, struct pkt *p)
     bool respond = roce_resp_data_ready(q), request = roce_req_ready_ps(q) <= now_ps;
     bool sent = false;
     if (respond && (q->resp_turn || !request))
-        sent = roce_resp_data_tx(q, p);
+        sent = roce_resp_data_tx(q, now_ps, p);
     else if (request)
         sent = roce_req_tx(q, now_ps, p);
     q->resp_turn = !q->resp_turn;
@@ -157,7 +165,11 @@ void roce_draw_timeout(struct roce_qp *q)
 /* The local ACK timeout runs from the last progress while something is unacknowledged; sending never pushes it back. */
 static int64_t ack_deadline_ps(const struct roce_qp *q)
 {
-    if (q->timeout_ps == 0 || q->req.una == q->req.max)
+    if (q->req.una == q->req.max)
+        return SIM_NEVER_PS;
+    if (q->retry->timeout_ps != NULL)
+        return q->req.progress_ps + q->retry->timeout_ps(q);
+    if (q->timeout_ps == 0)
         return SIM_NEVER_PS;
     return q->req.progress_ps + q->timeout_ps + q->timeout_extra_ps;
 }
@@ -167,15 +179,27 @@ static int64_t roce_next_wake_ps(const struct endpoint *ep)
     const struct roce_qp *q = of_endpoint_const(ep);
     int64_t at = ack_deadline_ps(q);
     int64_t control = roce_cc_next_wake_ps(q);
-    return at < control ? at : control;
+    if (control < at)
+        at = control;
+    if (q->holds && q->resp.gap_deadline_ps < at)
+        at = q->resp.gap_deadline_ps;
+    if (q->irn != NULL) {
+        int64_t read = roce_irn_read_wake_ps(q);
+        at = read < at ? read : at;
+    }
+    return at;
 }
 
 static void roce_wake(struct endpoint *ep, int64_t now_ps)
 {
     struct roce_qp *q = of_endpoint(ep);
     roce_cc_wake(q, now_ps);
+    if (q->holds && q->resp.gap_deadline_ps <= now_ps)
+        roce_resp_gap_expired(q, now_ps);
     if (ack_deadline_ps(q) <= now_ps)
         roce_req_timeout(q, now_ps);
+    if (q->irn != NULL)
+        roce_irn_read_wake(q, now_ps);
 }
 
 static const struct endpoint_ops roce_endpoint_ops = {
@@ -193,6 +217,12 @@ static void roce_error(struct rnic_qp *qp)
     r->wqe_una = r->wqe_nxt = r->wqe_end = qp->sq_tail;
     r->reads_out = 0;
     r->span_valid = false;
+    r->want = ROCE_NONE;
+    roce_bits_free(&r->arrived);
+    roce_hold_drop_all(q);
+    q->resp.gap_deadline_ps = SIM_NEVER_PS;
+    if (q->irn != NULL)
+        roce_irn_stop(q);
     q->cc.next_wake_ps = SIM_NEVER_PS;
     q->cnp_pending = q->cnp_owed = false;
     if (!q->resp.fatal) { /* else what was asked for before the fault is answered, then the NAK is the last word */
@@ -210,6 +240,9 @@ static void roce_destroy(struct rnic_qp *qp)
     free(q->resp.queue);
     free(q->resp.results);
     free(q->stamps.at);
+    roce_bits_free(&q->req.arrived);
+    roce_hold_free(q);
+    roce_irn_free(q);
     free(q);
 }
 
@@ -235,7 +268,19 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
     static const uint8_t base[] = { [ROCE_SERVICE_RC] = 0, [ROCE_SERVICE_UC] = ROCE_UC, [ROCE_SERVICE_UD] = ROCE_UD_SEND_ONLY - ROCE_SEND_ONLY };
     q->service = (uint8_t)params->service;
     q->opcode_base = base[params->service];
-    q->retry = roce_retry_kinds[params->retry];
+    static const struct roce_retry_ops *const policy[] = { [ROCE_GO_BACK_N] = &roce_go_back_n, [ROCE_GO_BACK_0] = &roce_go_back_0,
+        [ROCE_IRN_RETRY] = &roce_irn, [ROCE_SELECTIVE] = &roce_selective };
+    q->retry = policy[params->retry];
+    q->holds = q->retry->holds || params->ooo_placement;
+    q->req.want = ROCE_NONE;
+    q->resp.gap_deadline_ps = SIM_NEVER_PS;
+    if (params->service == ROCE_SERVICE_RC && params->retry == ROCE_IRN_RETRY) {
+        q->opcode_base = ROCE_IRN;
+        if (!roce_irn_new(q)) {
+            roce_destroy(&q->base);
+            return NULL;
+        }
+    }
     q->seed = seed;
     q->cc.link_bps = link_bps;
     q->cc.ops = cc != NULL ? cc : cc_find("none");

@@ -20,9 +20,10 @@ static void set_ack(struct roce_resp *r, uint64_t number, unsigned syndrome)
 
 static void acknowledge_to(struct roce_resp *r, uint64_t number) { set_ack(r, number, ROCE_AETH_ACK); }
 static void acknowledge(struct roce_resp *r) { acknowledge_to(r, r->expected - 1); }
+void roce_resp_acknowledge(struct roce_qp *q) { acknowledge(&q->resp); }
 
 /* The syndrome of a positive acknowledgement that leaves now. */
-static unsigned ack_syndrome(const struct roce_qp *q)
+unsigned roce_resp_syndrome(const struct roce_qp *q)
 {
     if (!q->params->credits)
         return ROCE_AETH_ACK | ROCE_AETH_NO_CREDITS;
@@ -30,7 +31,7 @@ static unsigned ack_syndrome(const struct roce_qp *q)
 }
 
 /* The request with packet number n is at fault: NAK it, and the QP is done. */
-static void refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome)
+void roce_resp_refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome)
 {
     struct roce_resp *r = &q->resp;
     if (syndrome == ROCE_NAK_ACCESS)
@@ -40,7 +41,7 @@ static void refuse_at(struct roce_qp *q, uint64_t n, unsigned syndrome)
     (void)rnic_qp_modify(&q->base, RNIC_QP_ERROR);
 }
 
-static void refuse(struct roce_qp *q, unsigned syndrome) { refuse_at(q, q->resp.expected, syndrome); }
+static void refuse(struct roce_qp *q, unsigned syndrome) { roce_resp_refuse_at(q, q->resp.expected, syndrome); }
 
 static void receiver_not_ready(struct roce_qp *q)
 {
@@ -54,22 +55,27 @@ static void receiver_not_ready(struct roce_qp *q)
 bool roce_resp_ack_ready(const struct roce_qp *q)
 {
     const struct roce_resp *r = &q->resp;
-    return r->ack_pending && (r->queue_head == r->queue_tail ||
-        roce_ahead(r->queue[r->queue_head % (uint32_t)q->params->ird].number, r->ack_number) > 0);
+    return r->ack_pending && (q->irn != NULL || r->queue_head == r->queue_tail || roce_ahead(roce_resp_at(q, r->queue_head)->number, r->ack_number) > 0);
 }
 
-void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p)
+void roce_resp_news(struct roce_qp *q, struct pkt *p)
 {
     struct roce_resp *r = &q->resp;
-    roce_start_packet(q, p, ROCE_ACK, roce_psn(r->psn0, r->ack_number));
-    p->roce.syndrome = (uint8_t)(r->ack_syndrome == ROCE_AETH_ACK ? ack_syndrome(q) : r->ack_syndrome);
-    p->roce.msn = r->ack_msn & ROCE_PSN_MASK;
     p->roce.becn = r->ack_marked;
     r->ack_marked = false;
     if (q->telemetry) {
         p->telemetry = r->telemetry;
         r->telemetry = (struct pkt_int){ 0 };
     }
+}
+
+void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    roce_start_packet(q, p, (uint8_t)(ROCE_ACK + q->opcode_base), roce_psn(r->psn0, r->ack_number));
+    p->roce.syndrome = (uint8_t)(r->ack_syndrome == ROCE_AETH_ACK ? roce_resp_syndrome(q) : r->ack_syndrome);
+    p->roce.msn = r->ack_msn & ROCE_PSN_MASK;
+    roce_resp_news(q, p);
     r->ack_pending = 0;
     if (r->ack_syndrome < ROCE_AETH_RNR)
         q->base.count.acks_sent++;
@@ -79,13 +85,11 @@ void roce_resp_ack_tx(struct roce_qp *q, struct pkt *p)
 
 /* --- responses that take packets --- */
 
-static struct roce_response *response_at(const struct roce_qp *q, uint32_t i) { return &q->resp.queue[i % (uint32_t)q->params->ird]; }
-
-static struct roce_response *push_response(struct roce_qp *q)
+struct roce_response *roce_resp_push(struct roce_qp *q)
 {
     struct roce_resp *r = &q->resp;
     if (r->queue == NULL) {
-        r->queue = calloc((size_t)q->params->ird, sizeof *r->queue);
+        r->queue = calloc(2 * (size_t)q->params->ird, sizeof *r->queue); /* twice: selective repetitions of parts */
         r->results = calloc((size_t)q->params->ird, sizeof *r->results);
         if (r->queue == NULL || r->results == NULL) {
             fprintf(stderr, "rnicsim: out of memory for READ responses\n");
@@ -94,9 +98,9 @@ static struct roce_response *push_response(struct roce_qp *q)
         for (uint32_t i = 0; i < (uint32_t)q->params->ird; i++)
             r->results[i].number = UINT64_MAX;
     }
-    if (r->queue_tail - r->queue_head >= (uint32_t)q->params->ird)
+    if (r->queue_tail - r->queue_head >= 2 * (uint32_t)q->params->ird)
         return NULL;
-    struct roce_response *e = response_at(q, r->queue_tail++);
+    struct roce_response *e = roce_resp_at(q, r->queue_tail++);
     *e = (struct roce_response){ 0 };
     return e;
 }
@@ -105,10 +109,10 @@ static struct roce_response *push_response(struct roce_qp *q)
 static void drop_responses_from(struct roce_qp *q, uint64_t n)
 {
     struct roce_resp *r = &q->resp;
-    while (r->queue_tail != r->queue_head && roce_ahead(response_at(q, r->queue_tail - 1)->number, n) >= 0)
+    while (r->queue_tail != r->queue_head && roce_ahead(roce_resp_at(q, r->queue_tail - 1)->number, n) >= 0)
         r->queue_tail--;
     if (r->queue_tail != r->queue_head) {
-        struct roce_response *last = response_at(q, r->queue_tail - 1);
+        struct roce_response *last = roce_resp_at(q, r->queue_tail - 1);
         if (roce_ahead(last->end, n) > 0) {
             last->left = (n - last->number) << q->mtu_shift;
             last->end = n;
@@ -116,34 +120,41 @@ static void drop_responses_from(struct roce_qp *q, uint64_t n)
     }
 }
 
-bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p)
+bool roce_resp_source(struct roce_qp *q, const struct roce_response *e, uint64_t off, uint32_t len, struct pkt *p)
+{
+    if (e->span.mem != NULL) /* the region may have gone since: checked each time */
+        return rnic_source(&q->base, e->rkey, e->va + off, len, RNIC_REMOTE_READ, p) == RNIC_FAULT_NONE;
+    if (len > 0)
+        (void)pkt_add_pattern(p, len, e->span.seed, e->span.off + off);
+    return true;
+}
+
+bool roce_resp_data_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
 {
     struct roce_resp *r = &q->resp;
-    struct roce_response *e = response_at(q, r->queue_head);
+    if (q->irn != NULL)
+        return roce_irn_data_tx(q, now_ps, p);
+    struct roce_response *e = roce_resp_at(q, r->queue_head);
     uint32_t len = e->left < q->mtu ? (uint32_t)e->left : q->mtu;
     bool last = e->number + 1 == e->end;
     unsigned op = e->atomic ? ROCE_ATOMIC_ACK : e->begun ? (last ? ROCE_READ_RESP_LAST : ROCE_READ_RESP_MIDDLE)
                                               : (last ? ROCE_READ_RESP_ONLY : ROCE_READ_RESP_FIRST);
     roce_start_packet(q, p, (uint8_t)op, roce_psn(r->psn0, e->number));
     if (wire_roce_op[op].flags & ROCE_OP_AETH) {
-        p->roce.syndrome = (uint8_t)ack_syndrome(q);
+        p->roce.syndrome = (uint8_t)roce_resp_syndrome(q);
         p->roce.msn = e->msn & ROCE_PSN_MASK;
     }
     if (e->atomic) {
         p->roce.x.atomic_ack.orig = e->orig;
-    } else if (e->span.mem != NULL) { /* the region may have gone since: checked each time */
-        if (rnic_source(&q->base, e->rkey, e->va, len, RNIC_REMOTE_READ, p) != RNIC_FAULT_NONE) {
-            r->queue_tail = r->queue_head;
-            refuse_at(q, e->number, ROCE_NAK_ACCESS);
-            return false;
-        }
-    } else if (len > 0) {
-        (void)pkt_add_pattern(p, len, e->span.seed, e->span.off);
-        e->span.off += len;
+    } else if (!roce_resp_source(q, e, 0, len, p)) {
+        r->queue_tail = r->queue_head;
+        roce_resp_refuse_at(q, e->number, ROCE_NAK_ACCESS);
+        return false;
     }
     e->begun = 1;
     e->number++;
     e->va += len;
+    e->span.off += len;
     e->left -= len;
     if (last)
         r->queue_head++;
@@ -152,31 +163,33 @@ bool roce_resp_data_tx(struct roce_qp *q, struct pkt *p)
 
 /* --- READ and atomics --- */
 
-static uint64_t response_packets(const struct roce_qp *q, uint32_t len)
+/* A place for a request not seen before; NULL: it is more than ird together (IBTA 9.7.4.1.5). */
+static struct roce_response *push_new(struct roce_qp *q)
 {
-    return len ? ((uint64_t)len + q->mtu - 1) >> q->mtu_shift : 1;
+    return q->resp.queue_tail - q->resp.queue_head < (uint32_t)q->params->ird ? roce_resp_push(q) : NULL;
 }
 
 /* Queue the answer to a READ request for packet number n; false: refused. */
-static bool answer_read(struct roce_qp *q, const struct pkt *p, uint64_t n)
+static bool answer_read(struct roce_qp *q, const struct pkt *p, uint64_t n, bool again)
 {
     const struct pkt_roce *h = &p->roce;
     struct rnic_span span;
     uint32_t len = h->x.reth.len;
     if (len > UINT32_C(1) << 31) {
-        refuse_at(q, n, ROCE_NAK_INVALID);
+        roce_resp_refuse_at(q, n, ROCE_NAK_INVALID);
         return false;
     }
     if (rnic_describe(&q->base, h->x.reth.rkey, h->x.reth.va, len, RNIC_REMOTE_READ, &span) != RNIC_FAULT_NONE) {
-        refuse_at(q, n, ROCE_NAK_ACCESS);
+        roce_resp_refuse_at(q, n, ROCE_NAK_ACCESS);
         return false;
     }
-    struct roce_response *e = push_response(q);
+    struct roce_response *e = again ? roce_resp_push(q) : push_new(q);
     if (e == NULL) {
-        refuse_at(q, n, ROCE_NAK_INVALID); /* more than ird together (IBTA 9.7.4.1.5) */
+        if (!again) /* else too much at once is asked for: the requester's timeout */
+            roce_resp_refuse_at(q, n, ROCE_NAK_INVALID);
         return false;
     }
-    *e = (struct roce_response){ .number = n, .end = n + response_packets(q, len), .va = h->x.reth.va,
+    *e = (struct roce_response){ .number = n, .end = n + roce_response_packets(q, len), .va = h->x.reth.va,
         .left = len, .rkey = h->x.reth.rkey, .span = span };
     return true;
 }
@@ -184,9 +197,9 @@ static bool answer_read(struct roce_qp *q, const struct pkt *p, uint64_t n)
 static void read_request(struct roce_qp *q, const struct pkt *p)
 {
     struct roce_resp *r = &q->resp;
-    if (!answer_read(q, p, r->expected))
+    if (!answer_read(q, p, r->expected, false))
         return;
-    struct roce_response *e = response_at(q, r->queue_tail - 1);
+    struct roce_response *e = roce_resp_at(q, r->queue_tail - 1);
     r->expected = r->reads_end = e->end;
     e->msn = ++r->msn;
     r->ack_packets = r->ack_bytes = 0;
@@ -197,7 +210,7 @@ static void atomic_request(struct roce_qp *q, const struct pkt *p)
     struct roce_resp *r = &q->resp;
     const struct pkt_roce *h = &p->roce;
     uint64_t orig;
-    struct roce_response *e = push_response(q);
+    struct roce_response *e = push_new(q);
     if (e == NULL) {
         refuse(q, ROCE_NAK_INVALID);
         return;
@@ -231,7 +244,7 @@ static void invalidation_failed(struct roce_qp *q)
 {
     struct rnic_recv_info none = { 0 };
     rnic_complete_recv(&q->base, RNIC_WC_REM_INV_REQ_ERR, &none);
-    refuse_at(q, q->resp.expected, ROCE_AETH_ACK);
+    roce_resp_refuse_at(q, q->resp.expected, ROCE_AETH_ACK);
 }
 
 static void send_or_write(struct roce_qp *q, const struct pkt *p, unsigned flags)
@@ -286,8 +299,9 @@ static void duplicate_atomic(struct roce_qp *q, uint64_t n)
     for (uint32_t i = 0; r->results != NULL && i < (uint32_t)q->params->ird; i++) {
         if (r->results[i].number != n)
             continue;
-        drop_responses_from(q, n);
-        struct roce_response *e = push_response(q);
+        if (!q->retry->holds)
+            drop_responses_from(q, n);
+        struct roce_response *e = roce_resp_push(q);
         if (e != NULL) /* else more are asked for than ird: not of a peer that keeps to it */
             *e = (struct roce_response){ .number = n, .end = n + 1, .orig = r->results[i].orig, .atomic = 1, .msn = r->msn };
         return;
@@ -299,12 +313,18 @@ static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsign
 {
     struct roce_resp *r = &q->resp;
     q->base.count.duplicate_request++;
+    if (q->irn != NULL) {
+        if (!r->ack_pending)
+            acknowledge(r);
+        return;
+    }
     if (flags & ROCE_OP_READ) {
-        if (roce_ahead(n + response_packets(q, p->roce.x.reth.len), r->expected) > 0)
+        if (roce_ahead(n + roce_response_packets(q, p->roce.x.reth.len), r->expected) > 0)
             return; /* not what was asked for before */
-        drop_responses_from(q, n);
-        if (answer_read(q, p, n))
-            response_at(q, r->queue_tail - 1)->msn = r->msn;
+        if (!q->retry->holds)
+            drop_responses_from(q, n);
+        if (answer_read(q, p, n, true))
+            roce_resp_at(q, r->queue_tail - 1)->msn = r->msn;
     } else if (flags & ROCE_OP_ATOMIC) {
         duplicate_atomic(q, n);
     } else if (!r->ack_pending || r->ack_syndrome < ROCE_AETH_RNR) {
@@ -313,10 +333,50 @@ static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsign
     }
 }
 
-static void out_of_order(struct roce_qp *q, uint64_t n)
+/* What is missing is asked for: by the NAK that names the expected packet, in IRN by NACKs of all that has come beyond. */
+static void ask_for_missing(struct roce_qp *q)
+{
+    struct roce_resp *r = &q->resp;
+    r->gap_deadline_ps = SIM_NEVER_PS;
+    if (q->irn == NULL) {
+        set_ack(r, r->expected, ROCE_NAK_SEQUENCE);
+        r->nak_sent = 1;
+        return;
+    }
+    for (const struct roce_held *h = r->held; h != NULL; h = h->next)
+        roce_irn_nack(q, h->number);
+}
+
+void roce_resp_gap_expired(struct roce_qp *q, int64_t now_ps)
+{
+    (void)now_ps;
+    ask_for_missing(q);
+}
+
+/* There is a gap before what is held: a loss, unless packets may just be late. fresh: another gap than before. */
+static void gap_found(struct roce_qp *q, int64_t now_ps, bool fresh)
+{
+    struct roce_resp *r = &q->resp;
+    if (q->params->reorder_ps > 0) {
+        if (fresh || (r->gap_deadline_ps == SIM_NEVER_PS && !r->nak_sent))
+            r->gap_deadline_ps = now_ps + q->params->reorder_ps;
+    } else if (!r->nak_sent) {
+        ask_for_missing(q);
+    }
+}
+
+static void out_of_order(struct roce_qp *q, int64_t now_ps, const struct pkt *p, uint64_t n)
 {
     struct roce_resp *r = &q->resp;
     q->base.count.out_of_sequence++;
+    if (q->holds) {
+        bool new = roce_hold(q, p, n);
+        if (q->irn != NULL && q->params->reorder_ps == 0)
+            roce_irn_nack(q, n); /* of each packet that arrives, also of one that is held already */
+        else if (new)
+            gap_found(q, now_ps, false);
+        return;
+    }
     bool again = q->params->nak_rule == ROCE_NAK_REWIND && n <= r->gap_last;
     if (!r->nak_sent || again) {
         q->retry->gap(q, n);
@@ -326,19 +386,71 @@ static void out_of_order(struct roce_qp *q, uint64_t n)
     r->gap_last = n;
 }
 
+/* The packet that is expected. */
+static void execute(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
+{
+    struct roce_resp *r = &q->resp;
+    unsigned flags = wire_roce_op[p->roce.opcode].flags;
+    if (!(flags & (ROCE_OP_READ | ROCE_OP_ATOMIC))) {
+        send_or_write(q, p, flags);
+        return;
+    }
+    if (r->op != ROCE_RESP_IDLE) {
+        refuse(q, ROCE_NAK_INVALID);
+        return;
+    }
+    r->nak_sent = 0;
+    if (q->irn != NULL)
+        roce_irn_read_request(q, now_ps, p);
+    else if (flags & ROCE_OP_READ)
+        read_request(q, p);
+    else
+        atomic_request(q, p);
+}
+
+static bool serves(const struct roce_qp *q)
+{
+    return q->base.state == RNIC_QP_RTS || q->base.state == RNIC_QP_RTR || q->base.state == RNIC_QP_SQD;
+}
+
+/* The expected packet has been executed: what was held behind it follows, up to the next gap. */
+static void execute_held(struct roce_qp *q, int64_t now_ps, uint64_t before)
+{
+    struct roce_resp *r = &q->resp;
+    struct roce_held *h;
+    while (serves(q) && (h = roce_hold_take(q, r->expected)) != NULL) {
+        if (h->number < r->expected) { /* it came twice */
+            roce_hold_spare(q, h);
+            continue;
+        }
+        r->placed = h->placed;
+        execute(q, now_ps, &h->p);
+        r->placed = false;
+        if (r->expected == h->number && serves(q)) { /* receiver not ready: it stays */
+            roce_hold_back(q, h);
+            return;
+        }
+        roce_hold_spare(q, h);
+    }
+    if (r->expected == before || !serves(q))
+        return;
+    r->gap_deadline_ps = SIM_NEVER_PS;
+    if (r->held != NULL)
+        gap_found(q, now_ps, true);
+}
+
 void roce_resp_rx(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
 {
     struct roce_resp *r = &q->resp;
     unsigned flags = wire_roce_op[p->roce.opcode].flags;
-    (void)now_ps;
-    if (q->base.state != RNIC_QP_RTS && q->base.state != RNIC_QP_RTR && q->base.state != RNIC_QP_SQD)
+    if (!serves(q))
         return;
     if (p->flags & PKT_F_INT && p->payload_len > 0)
         r->telemetry = p->telemetry;
-    uint64_t n = roce_number(r->expected, r->psn0, p->roce.psn);
+    uint64_t n = roce_number(r->expected, r->psn0, p->roce.psn), before = r->expected;
     int64_t ahead = roce_ahead(n, r->expected);
     if (ahead > 0) {
-        out_of_order(q, n);
+        out_of_order(q, now_ps, p, n);
         return;
     }
     if (ahead < 0) {
@@ -349,17 +461,7 @@ void roce_resp_rx(struct roce_qp *q, int64_t now_ps, const struct pkt *p)
         }
         q->retry->gap(q, n); /* go-back-0: the message begins anew */
     }
-    if (flags & ROCE_OP_READ || flags & ROCE_OP_ATOMIC) {
-        if (r->op != ROCE_RESP_IDLE) {
-            refuse(q, ROCE_NAK_INVALID);
-            return;
-        }
-        r->nak_sent = 0;
-        if (flags & ROCE_OP_READ)
-            read_request(q, p);
-        else
-            atomic_request(q, p);
-    } else {
-        send_or_write(q, p, flags);
-    }
+    execute(q, now_ps, p);
+    if (q->holds)
+        execute_held(q, now_ps, before);
 }

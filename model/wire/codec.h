@@ -76,13 +76,14 @@ uint32_t wire_icrc_telemetry(const uint8_t *ip, size_t len);
 /** One RoCE opcode, from the table in roce_opcode.h. */
 struct wire_roce_op {
     const char *name;        /* "RC SEND_FIRST" */
-    uint16_t    flags;       /* enum wire_roce_op_flag */
+    uint32_t    flags;       /* enum wire_roce_op_flag */
     uint8_t     header_bytes;/* BTH and extended headers */
 };
 enum wire_roce_op_flag {
     ROCE_OP_REQUEST = 1, ROCE_OP_FIRST = 2, ROCE_OP_LAST = 4, ROCE_OP_PAYLOAD = 8, ROCE_OP_SEND = 0x10, ROCE_OP_WRITE = 0x20,
     ROCE_OP_READ = 0x40, ROCE_OP_ATOMIC = 0x80, ROCE_OP_RETH = 0x100, ROCE_OP_AETH = 0x200, ROCE_OP_IMM = 0x400, ROCE_OP_IETH = 0x800,
-    ROCE_OP_ACK = 0x1000, ROCE_OP_DETH = 0x2000, ROCE_OP_ATOMICETH = 0x4000, ROCE_OP_ATOMICACK = 0x8000
+    ROCE_OP_ACK = 0x1000, ROCE_OP_DETH = 0x2000, ROCE_OP_ATOMICETH = 0x4000, ROCE_OP_ATOMICACK = 0x8000,
+    ROCE_OP_IRN_SN = 0x10000, ROCE_OP_IRN_OFFSET = 0x20000, ROCE_OP_IRN_SACK = 0x40000 /* headers of IRN, roce_opcode.h */
 };
 /** ONLY is FIRST | LAST. NULL name for undefined opcodes. */
 extern const struct wire_roce_op wire_roce_op[256];
@@ -92,7 +93,9 @@ enum { /* the names of opcodes */
     ROCE_READ_REQUEST, ROCE_READ_RESP_FIRST, ROCE_READ_RESP_MIDDLE, ROCE_READ_RESP_LAST, ROCE_READ_RESP_ONLY,
     ROCE_ACK, ROCE_ATOMIC_ACK, ROCE_CMP_SWAP, ROCE_FETCH_ADD, ROCE_SEND_LAST_INV = 0x16, ROCE_SEND_ONLY_INV = 0x17,
     ROCE_UC = 0x20,          /* added to SEND and WRITE */
-    ROCE_UD_SEND_ONLY = 0x64, ROCE_UD_SEND_ONLY_IMM, ROCE_CNP = 0x81
+    ROCE_UD_SEND_ONLY = 0x64, ROCE_UD_SEND_ONLY_IMM, ROCE_CNP = 0x81,
+    ROCE_IRN = 0xc0,         /* added to RC's; and of its own: */
+    ROCE_IRN_NACK = 0xd5, ROCE_IRN_READ_ACK = 0xd8, ROCE_IRN_READ_NACK
 };
 
 #define WIRE_ROCE_PORT 4791

@@ -118,8 +118,20 @@ static void get_roce_headers(struct pkt_roce *r, const uint8_t *b)
         r->x.atomic_ack.orig = wire_get64(b);
         b += ROCE_ATOMICACK_BYTES;
     }
-    if (f & (ROCE_OP_IMM | ROCE_OP_IETH))
+    if (f & (ROCE_OP_IMM | ROCE_OP_IETH)) {
         r->imm_or_rkey = wire_get32(b);
+        b += ROCE_IMM_BYTES;
+    }
+    if (f & ROCE_OP_IRN_SN) {
+        *(f & ROCE_OP_ATOMICETH ? &r->x.atomic.irn_sn : &r->x.reth.irn_sn) = wire_get32(b);
+        b += ROCE_IRN_SN_BYTES;
+    }
+    if (f & ROCE_OP_IRN_OFFSET) {
+        r->x.reth.irn_offset = wire_get32(b);
+        b += ROCE_IRN_OFFSET_BYTES;
+    }
+    if (f & ROCE_OP_IRN_SACK)
+        r->x.irn_sack.psn = wire_get24(b + 1);
 }
 
 static void get_telemetry(struct pkt *p, const uint8_t *b)

@@ -173,6 +173,18 @@ static size_t put_roce_headers(const struct pkt_roce *r, uint8_t *b)
         wire_put32(b, r->imm_or_rkey);
         b += ROCE_IMM_BYTES;
     }
+    if (f & ROCE_OP_IRN_SN) {
+        wire_put32(b, f & ROCE_OP_ATOMICETH ? r->x.atomic.irn_sn : r->x.reth.irn_sn);
+        b += ROCE_IRN_SN_BYTES;
+    }
+    if (f & ROCE_OP_IRN_OFFSET) {
+        wire_put32(b, r->x.reth.irn_offset);
+        b += ROCE_IRN_OFFSET_BYTES;
+    }
+    if (f & ROCE_OP_IRN_SACK) {
+        wire_put32(b, r->x.irn_sack.psn & 0xffffff);
+        b += ROCE_IRN_SACK_BYTES;
+    }
     if (r->opcode == ROCE_CNP) {
         memset(b, 0, ROCE_CNP_RESERVED_BYTES);
         b += ROCE_CNP_RESERVED_BYTES;

@@ -255,6 +255,10 @@ static bool equal_roce(const struct pkt_roce *a, const struct pkt_roce *b)
         return false;
     if (f & ROCE_OP_AETH && (a->syndrome != b->syndrome || a->msn != b->msn))
         return false;
+    if (f & ROCE_OP_IRN_SN && (f & ROCE_OP_ATOMICETH ? a->x.atomic.irn_sn != b->x.atomic.irn_sn : a->x.reth.irn_sn != b->x.reth.irn_sn))
+        return false;
+    if ((f & ROCE_OP_IRN_OFFSET && a->x.reth.irn_offset != b->x.reth.irn_offset) || (f & ROCE_OP_IRN_SACK && a->x.irn_sack.psn != b->x.irn_sack.psn))
+        return false;
     if (f & ROCE_OP_ATOMICACK && a->x.atomic_ack.orig != b->x.atomic_ack.orig)
         return false;
     if (f & ROCE_OP_DETH && (a->x.deth.qkey != b->x.deth.qkey || a->x.deth.sqpn != b->x.deth.sqpn || a->resv_deth != b->resv_deth))

@@ -47,8 +47,9 @@ struct pkt_roce {
     uint8_t  resv6;          /* reserved low 6 bits of the BTH's byte 4 as received; 0 when sent by us */
     uint8_t  resv_deth;      /* DETH's reserved byte, likewise */
     union {
-        struct { uint64_t va; uint32_t rkey, len; } reth;
-        struct { uint64_t va, swap_add, compare; uint32_t rkey; } atomic;
+        struct { uint64_t va; uint32_t rkey, len, irn_sn, irn_offset; } reth; /* irn_: IRN's SENDs too */
+        struct { uint64_t va, swap_add, compare; uint32_t rkey, irn_sn; } atomic;
+        struct { uint32_t psn; } irn_sack;
         struct { uint64_t orig; } atomic_ack;
         struct { uint32_t qkey, sqpn; } deth;
     } x;

@@ -147,7 +147,11 @@ static void random_run(uint64_t seed)
     param_defaults(&dcqcn_params_table, &dp);
     c.mem_bytes = SIDES_BYTES;
     c.params.mtu_bytes = 256 << sim_rng_below(&w.rng, 5);
-    c.params.retry = sim_rng_below(&w.rng, 4) == 0;
+    c.params.retry = (int)(seed % 4);
+    c.params.ooo_placement = c.params.retry != ROCE_GO_BACK_0 && sim_rng_below(&w.rng, 3) == 0;
+    c.params.reorder_ps = sim_rng_below(&w.rng, 3) == 0 ? (int64_t)sim_rng_below(&w.rng, 30000) * SIM_PS_PER_NS : 0;
+    c.params.irn_rto_low_ps = (int64_t)(10 + sim_rng_below(&w.rng, 100)) * SIM_PS_PER_US;
+    c.params.irn_rto_high_ps = c.params.irn_rto_low_ps * (1 + sim_rng_below(&w.rng, 3));
     c.params.local_ack_timeout = 5 + sim_rng_below(&w.rng, 3);
     c.params.rnr_timer = 1 + sim_rng_below(&w.rng, 4);
     c.params.ack_request = sim_rng_below(&w.rng, 2);
@@ -173,7 +177,7 @@ static void random_run(uint64_t seed)
         w.late /= 10;
     }
     w.mark = sim_rng_below(&w.rng, 100);
-    c.params.nak_rule = w.twice + w.late ? ROCE_NAK_ONCE : sim_rng_below(&w.rng, 2); /* rewind is for wires that keep order */
+    c.params.nak_rule = w.twice + w.late || c.params.retry >= ROCE_IRN_RETRY || c.params.ooo_placement ? ROCE_NAK_ONCE : (int)sim_rng_below(&w.rng, 2); /* rewind is for wires that keep order */
     struct pair *pr = pair_new(&c);
     pr->fate = weather;
     pr->ctx = &w;
@@ -231,7 +235,7 @@ static void throw_garbage(struct pair *pr, struct sim_rng *rng, int at)
     p.kind = PKT_ROCE;
     p.ecn = sim_rng_below(rng, 4);
     struct pkt_roce *h = &p.roce;
-    h->opcode = (uint8_t)(sim_rng_below(rng, 16) ? sim_rng_below(rng, 0x18) : sim_rng_u32(rng));
+    h->opcode = (uint8_t)(sim_rng_below(rng, 16) ? sim_rng_below(rng, 0x1a) + q->opcode_base : sim_rng_u32(rng));
     uint32_t near = wire_roce_op[h->opcode].flags & ROCE_OP_REQUEST ? q->resp.psn0 + (uint32_t)q->resp.expected : q->psn0 + (uint32_t)q->req.una;
     h->psn = (near + sim_rng_below(rng, 9) - (sim_rng_below(rng, 3) ? 4 : 8)) & 0xffffff;
     if (sim_rng_below(rng, 8) == 0)
@@ -243,7 +247,9 @@ static void throw_garbage(struct pair *pr, struct sim_rng *rng, int at)
     static const uint32_t len[] = { 0, 1, 5, 1024, 1024, 1025, 2048, 4096, UINT32_C(0x80000000), UINT32_MAX };
     uint64_t va = PAIR_MEM_VA + (sim_rng_below(rng, 3) ? 64 * sim_rng_below(rng, 1000) : (1 << 20) - sim_rng_below(rng, 5000));
     uint32_t rkey = sim_rng_below(rng, 8) ? rnic_mr_key(pr->side[at].mr) : sim_rng_u32(rng);
-    if (h->opcode == ROCE_CMP_SWAP || h->opcode == ROCE_FETCH_ADD) {
+    if (wire_roce_op[h->opcode].flags & ROCE_OP_IRN_SACK) {
+        h->x.irn_sack.psn = (h->psn + sim_rng_below(rng, 9)) & 0xffffff;
+    } else if (wire_roce_op[h->opcode].flags & ROCE_OP_ATOMICETH) {
         h->x.atomic.va = va;
         h->x.atomic.rkey = rkey;
     } else {
@@ -261,8 +267,11 @@ static void garbage_run(uint64_t seed)
     struct pair_config c = pair_defaults();
     sim_rng_init(&rng, seed, 1, SIM_RNG_TEST);
     c.memory = seed % 16 == 0;
-    c.params.nak_rule = sim_rng_below(&rng, 2);
-    c.params.retry = sim_rng_below(&rng, 2);
+    c.params.retry = (int)sim_rng_below(&rng, 4);
+    c.params.nak_rule = c.params.retry <= ROCE_GO_BACK_0 ? (int)sim_rng_below(&rng, 2) : ROCE_NAK_ONCE;
+    c.params.ooo_placement = c.params.retry != ROCE_GO_BACK_0 && c.params.nak_rule == ROCE_NAK_ONCE && sim_rng_below(&rng, 2);
+    c.params.reorder_ps = sim_rng_below(&rng, 2) ? SIM_PS_PER_US : 0;
+    c.params.irn_rto_low_ps = 20 * SIM_PS_PER_US;
     c.params.ird = 1 + sim_rng_below(&rng, 4);
     c.params.ord = 1 + sim_rng_below(&rng, 6);
     c.params.local_ack_timeout = 4;
