@@ -270,7 +270,7 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
     q->opcode_base = base[params->service];
     static const struct roce_retry_ops *const policy[] = { [ROCE_GO_BACK_N] = &roce_go_back_n, [ROCE_GO_BACK_0] = &roce_go_back_0,
         [ROCE_IRN_RETRY] = &roce_irn, [ROCE_SELECTIVE] = &roce_selective };
-    q->retry = policy[params->retry];
+    q->retry = policy[params->service == ROCE_SERVICE_RC ? params->retry : ROCE_GO_BACK_N]; /* the others repeat nothing */
     q->holds = q->retry->holds || params->ooo_placement;
     q->req.want = ROCE_NONE;
     q->resp.gap_deadline_ps = SIM_NEVER_PS;

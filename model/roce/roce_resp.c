@@ -435,7 +435,7 @@ static void execute_held(struct roce_qp *q, int64_t now_ps, uint64_t before)
     if (r->expected == before || !serves(q))
         return;
     r->gap_deadline_ps = SIM_NEVER_PS;
-    if (r->held != NULL)
+    if (r->held != NULL && (q->irn == NULL || q->params->reorder_ps > 0)) /* else each has been NACKed when it came */
         gap_found(q, now_ps, true);
 }
 

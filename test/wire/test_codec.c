@@ -91,6 +91,11 @@ static void each_field_at_its_extremes(void **state)
     ENDS(ROCE(ROCE_CMP_SWAP), roce.x.atomic.swap_add, UINT64_MAX);
     ENDS(ROCE(ROCE_CMP_SWAP), roce.x.atomic.compare, UINT64_MAX);
     ENDS(ROCE(ROCE_ATOMIC_ACK), roce.x.atomic_ack.orig, UINT64_MAX);
+    ENDS(ROCE(ROCE_IRN + ROCE_SEND_MIDDLE), roce.x.reth.irn_sn, UINT32_MAX);
+    ENDS(ROCE(ROCE_IRN + ROCE_SEND_MIDDLE), roce.x.reth.irn_offset, UINT32_MAX);
+    ENDS(ROCE(ROCE_IRN + ROCE_WRITE_ONLY_IMM), roce.x.reth.irn_sn, UINT32_MAX);
+    ENDS(ROCE(ROCE_IRN + ROCE_CMP_SWAP), roce.x.atomic.irn_sn, UINT32_MAX);
+    ENDS(ROCE(ROCE_IRN_NACK), roce.x.irn_sack.psn, 0xffffff);
     ENDS(ROCE(ROCE_UD_SEND_ONLY), roce.x.deth.qkey, UINT32_MAX);
     ENDS(ROCE(ROCE_UD_SEND_ONLY), roce.x.deth.sqpn, 0xffffff);
     ENDS(ROCE(ROCE_UD_SEND_ONLY), roce.resv_deth, 0xff);
@@ -124,7 +129,8 @@ static void the_opcode_table(void **state)
         const struct wire_roce_op *o = &wire_roce_op[op];
         bool sends = (op & 0x1f) <= 0x0b && (op >> 5) <= 1;
         bool rc = op <= 0x14 || op == 0x16 || op == 0x17;
-        assert_int_equal(o->name != NULL, sends || rc || op == 0x64 || op == 0x65 || op == 0x81);
+        bool irn = op >= 0xc0 && op <= 0xd9; /* ours, in the manufacturers' range */
+        assert_int_equal(o->name != NULL, sends || rc || irn || op == 0x64 || op == 0x65 || op == 0x81);
         struct pkt p = plain(PKT_ROCE, (uint8_t)op);
         if (!o->name) {
             pkt_set_len(&p);
@@ -137,11 +143,15 @@ static void the_opcode_table(void **state)
         pkt_set_len(&p);
         trip(&p, out, sizeof out);
     }
-    assert_int_equal(defined, 23 + 12 + 2 + 1);
+    assert_int_equal(defined, 23 + 12 + 2 + 1 + 26);
     static const struct { uint8_t op, bytes; } lengths[] = { { ROCE_SEND_ONLY, 12 }, { ROCE_WRITE_FIRST, 28 }, { ROCE_WRITE_MIDDLE, 12 },
         { ROCE_WRITE_ONLY_IMM, 32 }, { ROCE_READ_REQUEST, 28 }, { ROCE_READ_RESP_FIRST, 16 }, { ROCE_READ_RESP_MIDDLE, 12 }, { ROCE_ACK, 16 },
         { ROCE_ATOMIC_ACK, 24 }, { ROCE_FETCH_ADD, 40 }, { ROCE_SEND_ONLY_INV, 16 }, { ROCE_UD_SEND_ONLY, 20 }, { ROCE_UD_SEND_ONLY_IMM, 24 },
-        { ROCE_CNP, 28 } };
+        { ROCE_CNP, 28 },
+        /* IRN: a RETH on each WRITE packet; 8 bytes more on SENDs, 4 on READs, atomics, WRITEs that take a receive, NACKs */
+        { ROCE_IRN + ROCE_SEND_MIDDLE, 20 }, { ROCE_IRN + ROCE_SEND_ONLY_INV, 24 }, { ROCE_IRN + ROCE_WRITE_MIDDLE, 28 }, { ROCE_IRN + ROCE_WRITE_LAST_IMM, 36 },
+        { ROCE_IRN + ROCE_READ_REQUEST, 32 }, { ROCE_IRN + ROCE_READ_RESP_MIDDLE, 12 }, { ROCE_IRN + ROCE_ACK, 16 }, { ROCE_IRN + ROCE_FETCH_ADD, 44 },
+        { ROCE_IRN_NACK, 20 }, { ROCE_IRN_READ_ACK, 16 }, { ROCE_IRN_READ_NACK, 20 } };
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
         assert_int_equal(wire_roce_op[lengths[i].op].header_bytes, lengths[i].bytes);
 }
@@ -448,7 +458,9 @@ static struct pkt random_packet(uint64_t *s)
         p.roce.imm_or_rkey = (uint32_t)draw(s);
         unsigned f = wire_roce_op[p.roce.opcode].flags;
         p.roce.x.atomic.va = draw(s), p.roce.x.atomic.swap_add = draw(s), p.roce.x.atomic.compare = draw(s);
-        p.roce.x.atomic.rkey = (uint32_t)draw(s);
+        p.roce.x.atomic.rkey = (uint32_t)draw(s), p.roce.x.atomic.irn_sn = (uint32_t)draw(s);
+        if (f & ROCE_OP_IRN_SACK)
+            p.roce.x.irn_sack.psn = draw(s) & 0xffffff;
         if (f & ROCE_OP_DETH)
             p.roce.x.deth.sqpn = draw(s) & 0xffffff;
     } else if (p.kind == PKT_PFC) {

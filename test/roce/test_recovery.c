@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Loss recovery policies: efficiency under loss against laws and an independent slot model, what each sends again, IRN's timeouts and headers,
+ * packets out of order. */
+#include "pair.h"
+#include "../../model/roce/roce_internal.h"
+
+#include <math.h>
+
+#define WRITE_BYTES 65536
+
+static bool long_mode(void) { return getenv("RNICSIM_TEST_LONG") != NULL; }
+
+/* --- losses --- */
+
+struct loss {
+    struct sim_rng rng;
+    double p;                 /* iid, or on average */
+    double burst;             /* mean length of a run of losses; 0: iid */
+    bool bad;
+    uint64_t goal, done;
+    uint64_t sent, lost;      /* data packets */
+};
+
+static enum pair_fate weather(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    struct loss *l = ctx;
+    (void)pr;
+    if (from != 0 || p->payload_len == 0)
+        return PAIR_PASS;
+    l->sent++;
+    double u = sim_rng_unit(&l->rng);
+    if (l->burst > 0) /* two states: from bad to good with 1 / burst, from good to bad so that a share p is bad */
+        l->bad = l->bad ? u >= 1 / l->burst : u < l->p / (1 - l->p) / l->burst;
+    else
+        l->bad = u < l->p;
+    l->lost += l->bad;
+    return l->bad ? PAIR_DROP : PAIR_PASS;
+}
+
+static void again(struct pair *pr, int side, const struct rnic_wc *wc)
+{
+    struct loss *l = pr->ctx;
+    assert_int_equal(wc->status, RNIC_WC_SUCCESS);
+    if (++l->done >= l->goal)
+        pr->stop = true;
+    else
+        pair_post(pr, side, RNIC_OP_WRITE, wc->wr_id, 0, WRITE_BYTES);
+}
+
+#define FRAME (14 + 20 + 8 + 12 + 1024 + 4 + 4)
+#define FRAME_IRN (FRAME + 16) /* each packet has a RETH */
+
+struct outcome { double efficiency; uint64_t timeouts, retransmitted, lost, packets; };
+
+static struct outcome run(struct pair_config *c, struct loss *l, uint64_t messages, uint32_t frame)
+{
+    c->memory = false;
+    struct pair *pr = pair_new(c);
+    l->goal = messages;
+    pr->fate = weather;
+    pr->ctx = l;
+    pr->side[0].on_wc = again;
+    for (uint32_t i = 0; i < 8; i++)
+        pair_post(pr, 0, RNIC_OP_WRITE, i, 0, WRITE_BYTES);
+    pair_run(pr, SIM_NEVER_PS);
+    struct outcome o = { .packets = messages * (WRITE_BYTES / 1024), .timeouts = PAIR_COUNTER(pr, 0, timeouts),
+        .retransmitted = PAIR_COUNTER(pr, 0, retransmitted_packets), .lost = l->lost };
+    o.efficiency = (double)o.packets * (double)pair_wire_ps(pr, frame) / (double)pr->now_ps;
+    pair_free(pr);
+    return o;
+}
+
+/* --- go-back-N at N = 110 --- */
+
+/* The delay at which N slots pass from the start of a lost packet to the start of its repetition: the next packet's end, propagation, the
+ * NAK, propagation back, the next start. */
+static int64_t delay_for(int64_t rate_bps, uint32_t n)
+{
+    struct pair probe = { .rate_bps = rate_bps };
+    int64_t slot = pair_wire_ps(&probe, FRAME), nak = pair_wire_ps(&probe, 66);
+    return ((int64_t)n * slot - 2 * slot - nak - slot / 2) / 2;
+}
+
+static double law(double n, double p) { return (1 - p) / (1 - p + n * p); }
+
+static void go_back_n_at_110(void **state)
+{
+    (void)state;
+    static const struct { double p, published; uint64_t messages; } row[] = { { 1e-4, .989, 40000 }, { 1e-3, .901, 8000 }, { 1. / 256, .699, 6000 }, { 1e-2, .474, 6000 } };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct pair_config c = pair_defaults();
+        struct loss l = { .p = row[i].p };
+        sim_rng_init(&l.rng, 31 + i, 1, SIM_RNG_TEST);
+        c.delay_ps = delay_for(c.rate_bps, 110);
+        c.params.nak_rule = ROCE_NAK_REWIND;
+        c.params.ack_packets = 1;
+        struct outcome o = run(&c, &l, row[i].messages * (long_mode() ? 10 : 1), FRAME);
+        print_message("p %.5f: %.4f, law %.4f\n", row[i].p, o.efficiency, law(110, row[i].p));
+        assert_true(fabs(law(110, row[i].p) - row[i].published) < .001);
+        assert_true(fabs(o.efficiency / row[i].published - 1) < .02);
+    }
+}
+
+/* Losses in runs cost less than the same share of losses one by one: a run costs one round trip. A run of mean length b that starts with
+ * probability p / b a packet: 1 + (b + N) p / b sent for each delivered, less what the law's own repetitions lose. */
+static void bursts_cost_go_back_n_less(void **state)
+{
+    (void)state;
+    static const double p[] = { 1e-3, 1. / 256, 1e-2 };
+    for (size_t i = 0; i < sizeof p / sizeof p[0]; i++)
+        for (int rule = 0; rule < 2; rule++) {
+            struct pair_config c = pair_defaults();
+            struct loss l = { .p = p[i], .burst = 4 };
+            sim_rng_init(&l.rng, 3 + i, 2, SIM_RNG_TEST);
+            c.delay_ps = delay_for(c.rate_bps, 110);
+            c.params.nak_rule = rule ? ROCE_NAK_REWIND : ROCE_NAK_ONCE;
+            c.params.local_ack_timeout = rule ? 14 : 2;
+            c.params.ack_packets = 1;
+            struct outcome o = run(&c, &l, 8000 * (long_mode() ? 10 : 1), FRAME);
+            print_message("p %.5f in runs of 4, %s: %.4f, one by one %.4f\n", p[i], rule ? "rewind" : "once", o.efficiency, law(110, p[i]));
+            assert_true(o.efficiency > law(110, p[i]) * 1.02);
+            assert_true(o.efficiency < 1 - p[i]);
+        }
+}
+
+/* --- IRN against a slot model of its own --- */
+
+/* One packet a slot, every packet acknowledged by its number rtt slots after it was sent. A new packet goes while it is within the window from the oldest that
+ * has not been acknowledged. A loss is known when the acknowledgement of a later packet comes; each is repeated once in a recovery, and what
+ * is lost again waits for the timeout of rto slots after the last cumulative progress. Written against the paper's text (3.1, 3.2), not our code. */
+#define MODEL_MAX (1 << 21)
+static double slot_model(double p, uint32_t window, uint32_t rtt, uint32_t rto, uint64_t packets, uint64_t seed)
+{
+    uint8_t *got = calloc(MODEL_MAX, 1), *known = calloc(MODEL_MAX, 1);
+    int64_t *back = malloc(sizeof *back * (rtt + 1)); /* what each slot's packet was, if it arrived */
+    struct sim_rng rng;
+    uint64_t una = 0, next = 0, high = 0, rtx = 0, recover = 0, slot = 0, progress = 0;
+    bool recovering = false, first = false;
+    assert_true(got && known && back && packets < MODEL_MAX);
+    for (uint32_t i = 0; i <= rtt; i++)
+        back[i] = -1;
+    sim_rng_init(&rng, seed, 9, SIM_RNG_TEST);
+    for (; una < packets; slot++) {
+        int64_t n = back[slot % (rtt + 1)]; /* sent rtt slots ago */
+        back[slot % (rtt + 1)] = -1;
+        if (n >= 0) {
+            uint64_t before = una;
+            known[n] = 1;
+            high = (uint64_t)n + 1 > high ? (uint64_t)n + 1 : high;
+            while (known[una])
+                una++;
+            if (una > before)
+                progress = slot;
+            if ((uint64_t)n > una && !recovering) {
+                recovering = first = true;
+                rtx = una;
+                recover = next;
+            }
+            if (recovering && una >= recover)
+                recovering = false;
+        }
+        if (slot - progress >= rto && una < next) {
+            recovering = first = true;
+            rtx = una;
+            recover = next;
+            progress = slot;
+        }
+        int64_t send = -1;
+        if (recovering) {
+            if (rtx < una) {
+                rtx = una;
+                first = false;
+            }
+            while (!first && rtx < high && known[rtx])
+                rtx++;
+            if (first || rtx < high) {
+                send = (int64_t)rtx++;
+                first = false;
+            }
+        }
+        if (send < 0 && next - una < window && next < MODEL_MAX - 1)
+            send = (int64_t)next++;
+        if (send >= 0 && sim_rng_unit(&rng) >= p) {
+            got[send] = 1;
+            back[(slot + rtt) % (rtt + 1)] = send;
+        }
+        if (send >= 0 && una == next - 1)
+            progress = slot;
+    }
+    free(got);
+    free(known);
+    free(back);
+    return (double)packets / (double)slot;
+}
+
+static struct outcome irn_run(double p, double burst, uint32_t window, uint32_t rtt_slots, uint32_t rto_slots, uint64_t messages, uint64_t seed)
+{
+    struct pair_config c = pair_defaults();
+    struct loss l = { .p = p, .burst = burst };
+    struct pair probe = { .rate_bps = c.rate_bps };
+    int64_t slot = pair_wire_ps(&probe, FRAME_IRN), ack = pair_wire_ps(&probe, 66);
+    sim_rng_init(&l.rng, seed, 1, SIM_RNG_TEST);
+    /* from a packet's start until the slot in which its acknowledgement is heeded */
+    c.delay_ps = ((int64_t)rtt_slots * slot - slot - ack - slot / 2) / 2;
+    c.params.retry = ROCE_IRN_RETRY;
+    c.params.window_packets = window;
+    c.params.irn_rto_low_ps = c.params.irn_rto_high_ps = (int64_t)rto_slots * slot;
+    return run(&c, &l, messages, FRAME_IRN);
+}
+
+/* Window 110: with a round trip of 110 slots .655 at p = 1e-2, with 137 .534, since a cap from the cumulative acknowledgement stalls at each hole. */
+static void irn_agrees_with_the_slot_model(void **state)
+{
+    (void)state;
+    static const struct { double p; uint32_t rtt; double known; } row[] = { { 1e-3, 110, 0 }, { 1. / 256, 110, 0 }, { 1e-2, 110, .655 }, { 3e-2, 110, 0 }, { 1e-2, 137, .534 } };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        double p = row[i].p, model = slot_model(p, 110, row[i].rtt, row[i].rtt + 40, 1000000, 5);
+        struct outcome o = irn_run(p, 0, 110, row[i].rtt, row[i].rtt + 40, 12000 * (long_mode() ? 10 : 1), 77 + i);
+        print_message("p %.4f, window 110, round trip %u: %.4f, slot model %.4f, timeouts %llu\n", p, row[i].rtt, o.efficiency, model, (unsigned long long)o.timeouts);
+        assert_true(fabs(o.efficiency / model - 1) < .02);
+        assert_true(o.efficiency < 1 - p);
+        assert_true(row[i].known == 0 || fabs(model / row[i].known - 1) < .02);
+    }
+}
+
+/* With a wider window the stalls go and 1 - p is left. A recovery that follows on another begins with the cumulative acknowledgement's packet whatever
+ * became of it in the last (3.1), so a few are sent again in vain. */
+static void irn_repeats_what_is_lost(void **state)
+{
+    (void)state;
+    static const double p[] = { 1e-4, 1e-3, 1. / 256, 1e-2 };
+    for (int bursty = 0; bursty < 2; bursty++)
+        for (size_t i = 0; i < sizeof p / sizeof p[0]; i++) {
+            struct outcome o = irn_run(p[i], bursty ? 4 : 0, 1100, 110, 330, 4000, 7 + i);
+            print_message("p %.4f%s, window 1100: %.4f, lost %llu, again %llu, timeouts %llu\n", p[i], bursty ? " in runs of 4" : "", o.efficiency,
+                          (unsigned long long)o.lost, (unsigned long long)o.retransmitted, (unsigned long long)o.timeouts);
+            assert_true(o.retransmitted >= o.lost && (double)o.retransmitted <= 1.3 * (double)o.lost + 10);
+            assert_true(o.efficiency > law(110, p[i]) * .98 && o.efficiency < 1 - p[i] + 1e-3);
+            if (!bursty && p[i] <= 1e-3)
+                assert_true(o.efficiency > 1 - 6 * p[i]);
+        }
+}
+
+/* The packets that have been seen leaving side 0, by number, in order. */
+static uint32_t data_of(const struct pair *pr, struct pair_event *out, uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pr->nlog; i++)
+        if (pr->log[i].from == 0 && pr->log[i].len > 0 && n < max)
+            out[n++] = pr->log[i];
+    return n;
+}
+
+/* Drops side `from`'s packets by their place. */
+struct script { int from; uint64_t drop[8]; unsigned ndrop; };
+static enum pair_fate scripted(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    const struct script *s = ctx;
+    (void)p;
+    for (unsigned i = 0; from == s->from && i < s->ndrop; i++)
+        if (pr->side[from].sent == s->drop[i])
+            return PAIR_DROP;
+    return PAIR_PASS;
+}
+
+/* Of 20 packets the 3rd and 7th are lost: each policy sends again what it says. */
+static void what_is_sent_again(void **state)
+{
+    (void)state;
+    static const struct { int retry; uint32_t again; } row[] = { { ROCE_IRN_RETRY, 2 }, { ROCE_SELECTIVE, 2 } };
+    for (size_t i = 0; i < 2; i++) {
+        struct pair_config c = pair_defaults();
+        struct script s = { 0, { 3, 7 }, 2 };
+        struct pair_event e[64];
+        c.params.retry = row[i].retry;
+        struct pair *pr = pair_new(&c);
+        pr->fate = scripted;
+        pr->ctx = &s;
+        pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 20 * 1024);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 1);
+        assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 20 * 1024);
+        uint32_t n = data_of(pr, e, 64);
+        assert_int_equal(n, 20 + row[i].again);
+        assert_int_equal(PAIR_COUNTER(pr, 0, timeouts), 0);
+        for (uint32_t k = 20; k < n; k++) {
+            assert_int_equal(e[k].psn, 100 + (k == 20 ? 2 : 6));
+            assert_int_equal(e[k].retx, 1);
+        }
+        /* selective: one NAK a hole, the second when the first is filled; IRN: a NACK for each packet beyond a hole */
+        assert_int_equal(pair_count(pr, 1, ROCE_IRN_NACK), row[i].retry == ROCE_IRN_RETRY ? 16 : 0);
+        assert_int_equal(PAIR_COUNTER(pr, 1, naks_sent), row[i].retry == ROCE_IRN_RETRY ? 16 : 2);
+        pair_free(pr);
+    }
+}
+
+/* With a 3 us wire each way 2 packets in flight wait for RTO_low, 8 for RTO_high; the last of a message is lost, which nothing else tells. */
+static void irn_timeouts(void **state)
+{
+    (void)state;
+    static const struct { uint32_t packets; int64_t rto_us; } row[] = { { 3, 100 }, { 1, 100 }, { 4, 320 }, { 8, 320 } };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct pair_config c = pair_defaults();
+        struct script s = { 0, { 0 }, 0 };
+        struct pair_event e[32];
+        c.params.retry = ROCE_IRN_RETRY;
+        for (uint32_t k = 0; k < row[i].packets; k++)
+            s.drop[s.ndrop++] = k + 1; /* all of them: nothing comes back */
+        struct pair *pr = pair_new(&c);
+        pr->fate = scripted;
+        pr->ctx = &s;
+        pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, row[i].packets * 1024);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 1);
+        assert_int_equal(pr->side[0].wc[0].status, RNIC_WC_SUCCESS);
+        uint32_t n = data_of(pr, e, 32);
+        assert_true(n >= 2 * row[i].packets);
+        assert_int_equal(e[row[i].packets].psn, 100);
+        assert_int_equal(e[row[i].packets].at_ps - e[0].at_ps, row[i].rto_us * SIM_PS_PER_US);
+        pair_free(pr);
+    }
+}
+
+/* Item 22: the last packet of a flow corrupted: the flow still finishes. */
+static void item_22_last_packet_corrupted(void **state)
+{
+    (void)state;
+    struct pair_config c = pair_defaults();
+    struct script s = { 0, { 50 }, 1 };
+    c.params.retry = ROCE_IRN_RETRY;
+    struct pair *pr = pair_new(&c);
+    pr->fate = scripted;
+    pr->ctx = &s;
+    pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 50 * 1024);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(pr->side[0].nwc, 1);
+    assert_int_equal(pr->side[0].wc[0].status, RNIC_WC_SUCCESS);
+    assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 50 * 1024);
+    assert_int_equal(PAIR_COUNTER(pr, 0, timeouts), 1);
+    assert_true(pr->now_ps < 150 * SIM_PS_PER_US); /* RTO_low: it was alone */
+    pair_free(pr);
+}
+
+/* A peer that is gone: given up after retry_cnt + 1 local ACK timeouts without progress, by the responder of a READ too. */
+static enum pair_fate silence(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    (void)p;
+    return pr->side[from].sent > *(uint64_t *)ctx ? PAIR_DROP : PAIR_PASS;
+}
+
+static void irn_gives_up(void **state)
+{
+    (void)state;
+    static const enum rnic_opcode op[] = { RNIC_OP_WRITE, RNIC_OP_READ };
+    for (int i = 0; i < 2; i++) {
+        struct pair_config c = pair_defaults();
+        uint64_t last = 5;
+        c.params.retry = ROCE_IRN_RETRY;
+        c.params.local_ack_timeout = 8;
+        c.params.retry_cnt = 3;
+        struct pair *pr = pair_new(&c);
+        pr->fate = silence;
+        pr->ctx = &last;
+        pair_post(pr, 0, op[i], 1, 0, 20 * 1024);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 1);
+        assert_int_equal(pr->side[0].wc[0].status, RNIC_WC_RETRY_EXC_ERR);
+        int64_t t = INT64_C(4096000) << 8;
+        assert_true(pr->side[0].wc_ps[0] > 4 * t && pr->side[0].wc_ps[0] < 4 * t + SIM_PS_PER_MS);
+        pair_free(pr);
+    }
+}
+
+/* No more than the cap are in flight; without one given, the path's bandwidth-delay product. */
+static void irn_cap(void **state)
+{
+    (void)state;
+    for (int given = 0; given < 2; given++) {
+        struct pair_config c = pair_defaults();
+        c.params.retry = ROCE_IRN_RETRY;
+        c.params.window_bytes = given ? 10 * 1024 : 0;
+        c.delay_ps = 10 * SIM_PS_PER_US;
+        struct pair *pr = pair_new(&c);
+        pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 1 << 20);
+        pair_run(pr, 2 * c.delay_ps);
+        /* 20 us at 100 Gb/s are 250,000 bytes: 222.8 full packets of 1122 bytes on the wire, a part of one counts whole */
+        assert_int_equal(pr->side[0].sent, given ? 10 : 223);
+        pair_free(pr);
+    }
+}
+
+/* Headers: each WRITE packet tells where it goes, SENDs which receive and where in the message, READs and atomics their number. */
+struct header_log { struct pkt_roce h[64]; uint32_t n; };
+static enum pair_fate note_header(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    struct header_log *l = ctx;
+    (void)pr;
+    if (from == 0 && l->n < 64 && (wire_roce_op[p->roce.opcode].flags & ROCE_OP_REQUEST))
+        l->h[l->n++] = p->roce;
+    return PAIR_PASS;
+}
+
+static void irn_headers(void **state)
+{
+    (void)state;
+    struct pair_config c = pair_defaults();
+    struct header_log l = { .n = 0 };
+    c.params.retry = ROCE_IRN_RETRY;
+    struct pair *pr = pair_new(&c);
+    pr->fate = note_header;
+    pr->ctx = &l;
+    for (uint32_t i = 0; i < 3; i++)
+        pair_recv(pr, 1, i, 65536 * (i + 1), 4096);
+    pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 3000);
+    pair_post(pr, 0, RNIC_OP_SEND, 2, 4096, 2500);
+    pair_post(pr, 0, RNIC_OP_READ, 3, 8192, 5000);
+    pair_post(pr, 0, RNIC_OP_WRITE_IMM, 4, 16384, 1500);
+    pair_post(pr, 0, RNIC_OP_FETCH_ADD, 5, 32768, 8);
+    pair_post(pr, 0, RNIC_OP_SEND, 6, 20480, 100);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(pr->side[0].nwc, 6);
+    static const uint8_t opcode[] = { 0xc6, 0xc7, 0xc8, 0xc0, 0xc1, 0xc2, 0xcc, 0xc6, 0xc9, 0xd4, 0xc4 };
+    assert_int_equal(l.n, sizeof opcode);
+    for (uint32_t i = 0; i < l.n; i++) {
+        assert_int_equal(l.h[i].opcode, opcode[i]);
+        assert_int_equal(l.h[i].psn, 100 + i); /* a READ takes one number, its responses have their own */
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(l.h[i].x.reth.va, PAIR_MEM_VA + 1024 * i);
+    for (uint32_t i = 3; i < 6; i++) {
+        assert_int_equal(l.h[i].x.reth.irn_sn, 0);
+        assert_int_equal(l.h[i].x.reth.irn_offset, 1024 * (i - 3));
+    }
+    assert_int_equal(l.h[6].x.reth.irn_sn, 0);  /* the first read WQE */
+    assert_int_equal(l.h[8].x.reth.irn_sn, 1);  /* the second receive */
+    assert_int_equal(l.h[9].x.atomic.irn_sn, 1);
+    assert_int_equal(l.h[10].x.reth.irn_sn, 2);
+    assert_int_equal(pair_count(pr, 0, ROCE_IRN_READ_ACK), 5 + 1);
+    pair_free(pr);
+}
+
+/* A READ whose responses are lost: IRN's responder repeats them, with selective only what is missing is asked for again. */
+static void lost_responses(void **state)
+{
+    (void)state;
+    static const int retry[] = { ROCE_IRN_RETRY, ROCE_SELECTIVE };
+    for (int i = 0; i < 2; i++) {
+        struct pair_config c = pair_defaults();
+        struct script s = { 1, { retry[i] == ROCE_IRN_RETRY ? 4 : 3, retry[i] == ROCE_IRN_RETRY ? 8 : 7 }, 2 };
+        c.params.retry = retry[i];
+        struct pair *pr = pair_new(&c);
+        pr->fate = scripted;
+        pr->ctx = &s;
+        pair_post(pr, 0, RNIC_OP_READ, 1, 0, 20 * 1024);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 1);
+        assert_int_equal(pr->side[0].wc[0].status, RNIC_WC_SUCCESS);
+        assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 20 * 1024);
+        assert_int_equal(PAIR_COUNTER(pr, 0, timeouts) + PAIR_COUNTER(pr, 1, timeouts), 0);
+        uint32_t responses = 0, requests = 0;
+        for (uint32_t k = 0; k < pr->nlog; k++) {
+            responses += pr->log[k].from == 1 && pr->log[k].len > 0;
+            requests += pr->log[k].from == 0 && wire_roce_op[pr->log[k].opcode].flags & ROCE_OP_RETH ? 1 : 0;
+        }
+        assert_int_equal(responses, 22);
+        assert_int_equal(requests, retry[i] == ROCE_IRN_RETRY ? 1 : 3);
+        pair_free(pr);
+    }
+}
+
+/* --- out of order --- */
+
+/* Every fifth packet takes longer, as if it had been sprayed over another path. */
+static enum pair_fate spray(void *ctx, struct pair *pr, int from, const struct pkt *p)
+{
+    (void)ctx;
+    (void)p;
+    pr->late_ps = 2 * SIM_PS_PER_US;
+    return from == 0 && pr->side[0].sent % 5 == 2 ? PAIR_LATE : PAIR_PASS;
+}
+
+static struct pair *sprayed(int retry, bool place, int64_t reorder_ps)
+{
+    struct pair_config c = pair_defaults();
+    c.params.retry = retry;
+    c.params.ooo_placement = place;
+    c.params.reorder_ps = reorder_ps;
+    struct pair *pr = pair_new(&c);
+    pr->fate = spray;
+    pair_recv(pr, 1, 70, 262144, 65536);
+    pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 60 * 1024);
+    pair_post(pr, 0, RNIC_OP_SEND, 2, 65536, 60 * 1024);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(pr->side[0].nwc, 2);
+    assert_int_equal(pr->side[1].nwc, 1);
+    assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 60 * 1024);
+    assert_memory_equal(pr->side[0].mem + 65536, pr->side[1].mem + 262144, 60 * 1024);
+    return pr;
+}
+
+/* Kept and given time, sprayed packets cost nothing; dropped, or taken for lost at once, they cost repetitions. */
+static void sprayed_packets(void **state)
+{
+    (void)state;
+    static const int retry[] = { ROCE_GO_BACK_N, ROCE_IRN_RETRY, ROCE_SELECTIVE };
+    for (int i = 0; i < 3; i++) {
+        struct pair *pr = sprayed(retry[i], true, 5 * SIM_PS_PER_US);
+        assert_int_equal(PAIR_COUNTER(pr, 0, retransmitted_packets), 0);
+        assert_int_equal(PAIR_COUNTER(pr, 1, naks_sent), 0);
+        assert_true(PAIR_COUNTER(pr, 1, out_of_sequence) > 20);
+        pair_free(pr);
+        pr = sprayed(retry[i], retry[i] != ROCE_GO_BACK_N, 0);
+        assert_true(PAIR_COUNTER(pr, 0, retransmitted_packets) > 0);
+        pair_free(pr);
+    }
+}
+
+/* A gap that stays open is a loss after `reorder`, and not before. */
+static void a_gap_counts_after_the_reorder_time(void **state)
+{
+    (void)state;
+    struct pair_config c = pair_defaults();
+    struct script s = { 0, { 3 }, 1 };
+    c.params.ooo_placement = 1;
+    c.params.reorder_ps = 7 * SIM_PS_PER_US;
+    struct pair *pr = pair_new(&c);
+    pr->fate = scripted;
+    pr->ctx = &s;
+    pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 20 * 1024);
+    pair_run(pr, SIM_NEVER_PS);
+    int64_t fourth = 0, nak = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pr->nlog; i++) {
+        if (pr->log[i].from == 0 && ++n == 4)
+            fourth = pr->log[i].at_ps + pair_wire_ps(pr, pr->log[i].frame_len) + c.delay_ps;
+        if (pr->log[i].from == 1 && pr->log[i].syndrome == ROCE_NAK_SEQUENCE)
+            nak = pr->log[i].at_ps;
+    }
+    assert_int_equal(nak - fourth, c.params.reorder_ps);
+    assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 20 * 1024);
+    pair_free(pr);
+}
+
+/* With placement the bytes behind a hole are in memory before the hole is filled, and the completion waits; without, they wait too. */
+static void writes_are_placed_on_arrival(void **state)
+{
+    (void)state;
+    static const struct { int retry; bool place, there; } row[] = { { ROCE_GO_BACK_N, false, false }, { ROCE_GO_BACK_N, true, true },
+        { ROCE_SELECTIVE, false, false }, { ROCE_SELECTIVE, true, true }, { ROCE_IRN_RETRY, false, true } };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct pair_config c = pair_defaults();
+        struct script s = { 0, { 3 }, 1 };
+        c.params.retry = row[i].retry;
+        c.params.ooo_placement = row[i].place;
+        struct pair *pr = pair_new(&c);
+        pr->fate = scripted;
+        pr->ctx = &s;
+        pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 10 * 1024);
+        pair_run(pr, 2 * SIM_PS_PER_US); /* all ten have arrived, no repetition yet */
+        assert_int_equal(pr->side[0].sent, 10);
+        assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 2048);
+        assert_int_equal(memcmp(pr->side[0].mem + 3072, pr->side[1].mem + 3072, 7168) == 0, row[i].there);
+        assert_int_equal(pr->side[0].nwc, 0);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 1);
+        assert_memory_equal(pr->side[0].mem, pr->side[1].mem, 10240);
+        pair_free(pr);
+    }
+}
+
+/* What does not go together is refused in a sentence. */
+static void combinations(void **state)
+{
+    (void)state;
+    struct roce_params p;
+    char err[200];
+    param_defaults(&roce_params_table, &p);
+    p.retry = ROCE_GO_BACK_0;
+    p.ooo_placement = 1;
+    assert_int_equal(roce_params_check(&p, err, sizeof err), SIM_ERR_PARAM);
+    assert_non_null(strstr(err, "go-back-0"));
+    param_defaults(&roce_params_table, &p);
+    p.nak_rule = ROCE_NAK_REWIND;
+    p.retry = ROCE_SELECTIVE;
+    assert_int_equal(roce_params_check(&p, err, sizeof err), SIM_ERR_PARAM);
+    assert_non_null(strstr(err, "rewind"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(go_back_n_at_110), cmocka_unit_test(bursts_cost_go_back_n_less), cmocka_unit_test(irn_agrees_with_the_slot_model),
+        cmocka_unit_test(irn_repeats_what_is_lost), cmocka_unit_test(what_is_sent_again), cmocka_unit_test(irn_timeouts),
+        cmocka_unit_test(item_22_last_packet_corrupted), cmocka_unit_test(irn_gives_up), cmocka_unit_test(irn_cap), cmocka_unit_test(irn_headers),
+        cmocka_unit_test(lost_responses), cmocka_unit_test(sprayed_packets), cmocka_unit_test(a_gap_counts_after_the_reorder_time),
+        cmocka_unit_test(writes_are_placed_on_arrival), cmocka_unit_test(combinations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
