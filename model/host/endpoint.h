@@ -50,6 +50,8 @@ struct endpoint {
     uint8_t          offloaded;  /* host_set_offloaded */
     uint8_t          ring_prio;  /* the ring it is in */
     uint16_t         core;       /* host_set_core */
+    uint8_t          more_a_turn;/* packets beyond one that it may send before the next in its ring: weighted round robin */
+    uint8_t          turn_left;  /* of these, how many are left */
 };
 
 /** Called by an endpoint's owner (verbs, sockets) after anything outside rx/tx/wake changed what it could send, for

@@ -42,7 +42,8 @@ static void ring_add(struct host *h, struct endpoint *ep)
         ep->next_ready = ep;
         h->ring_mask |= (uint8_t)(1u << ep->prio);
     }
-    *last = ep;
+    if (ep->turn_left == 0 || *last == NULL) /* else it is asked again before the others */
+        *last = ep;
     ep->in_ring = 1;
     ep->ring_prio = ep->prio;
 }
@@ -177,6 +178,7 @@ static void review(struct host *h, struct endpoint *ep, uint32_t core, int64_t h
             ring_add(h, ep);
     } else if (!ep->in_ring) {
         ep->credit_bytes = 0;
+        ep->turn_left = 0;
         wake = host_min_ps(wake, ready);
     }
     if (wake != SIM_NEVER_PS)
@@ -254,6 +256,7 @@ static struct pkt *ask_ring(struct host *h, unsigned prio)
         if (!got) {
             fabric_pkt_free(h->fabric, p);
             ep->credit_bytes = 0;
+            ep->turn_left = 0;
             review(h, ep, ep->core, now, true);
             continue;
         }
@@ -261,6 +264,7 @@ static struct pkt *ask_ring(struct host *h, unsigned prio)
         p->prio = h->par.separate_control && is_control(p) ? control_prio(ep, p) : ep->prio;
         h->stats.tx_packets++;
         ep->credit_bytes -= p->payload_len ? p->payload_len : 1;
+        ep->turn_left = ep->turn_left ? ep->turn_left - 1 : ep->more_a_turn;
         if (h->direct)
             h->port_free_ps = now + wire_ps(h, p->frame_len);
         else

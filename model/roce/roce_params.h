@@ -80,6 +80,8 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
       "ibv_modify_qp_rate_limit's rate_limit, 0 by default") \
     X(window_bdp, NUMBER, 0, 0, 1000, NULL, "bytes in flight at most, in bandwidth-delay products of the unloaded path, headers counted; 0: no limit", \
       "0: IBTA; 1: the BDP cap of IRN (SIGCOMM'18) and the static window of HPCC (SIGCOMM'19)") \
+    X(weight, COUNT, 1, 1, 64, NULL, "packets that a QP sends in its turn: the NIC asks the QPs of a priority round robin, weighted by this", \
+      "1: plain round robin; cards weigh virtual functions and traffic classes (ETS), QPs are told apart by rate limits") \
     X(pace_burst_packets, COUNT, 1, 0, 64, NULL, "packets by which a paced QP may catch up after the port was busy: over any time it sends no more than its rate and this many and one", \
       "guess; keeps two paced QPs at their rates on one port; ibv_modify_qp_rate_limit's max_burst_sz in packets")
 

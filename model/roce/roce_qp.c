@@ -354,6 +354,7 @@ int roce_qp_ready_to_receive(struct rnic_qp *qp, const struct roce_peer *peer)
     q->req.timed_ps = -1;
     roce_cc_start(q, peer->base_rtt_ps);
     qp->ep.prio = peer->prio;
+    qp->ep.more_a_turn = (uint8_t)(q->params->weight - 1);
     qp->ep.urgent_prio = q->params->control_prio < PORT_PRIOS ? (uint8_t)q->params->control_prio : peer->prio;
     qp->ep.cnp_prio = q->params->cnp_prio < PORT_PRIOS ? (uint8_t)(q->params->cnp_prio + 1) : 0;
     int bad = rnic_qp_modify(qp, RNIC_QP_RTR);

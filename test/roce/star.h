@@ -49,7 +49,8 @@ static inline void wc_of(void *ctx, const struct rnic_wc *wc)
         s->on_wc(s, wc);
 }
 
-static inline struct star *star_new(uint32_t n, const struct link_params *link, const struct switch_params *sp, const struct host_params *hp)
+/* Host i with hp[i]. */
+static inline struct star *star_new_each(uint32_t n, const struct link_params *link, const struct switch_params *sp, const struct host_params *const *hp)
 {
     struct star *s = calloc(1, sizeof *s);
     char err[200];
@@ -64,13 +65,21 @@ static inline struct star *star_new(uint32_t n, const struct link_params *link, 
         assert_int_equal(fabric_connect(s->fabric, i, s->sw, link, NULL, NULL), SIM_OK);
     assert_int_equal(fabric_finish(s->fabric, err, sizeof err), SIM_OK);
     for (uint32_t i = 0; i < n; i++) {
-        s->host[i] = host_new(s->sim, fabric_port(s->fabric, i, 0), hp);
+        s->host[i] = host_new(s->sim, fabric_port(s->fabric, i, 0), hp[i]);
         s->dev[i] = rnic_dev_new(s->host[i], 64);
         s->pd[i] = rnic_pd_new(s->dev[i]);
         s->cq[i] = rnic_cq_new(s->dev[i], 4096, 0, wc_of, s);
         s->mr[i] = rnic_mr_reg(s->pd[i], VA, 1 << 24, 0xf, NULL);
     }
     return s;
+}
+
+static inline struct star *star_new(uint32_t n, const struct link_params *link, const struct switch_params *sp, const struct host_params *hp)
+{
+    const struct host_params *each[HOSTS_MAX];
+    for (uint32_t i = 0; i < n; i++)
+        each[i] = hp;
+    return star_new_each(n, link, sp, each);
 }
 
 static inline void star_free(struct star *s)

@@ -254,7 +254,7 @@ static void watch_ack(struct cc *c, const struct cc_ack *a)
 /* Each sample on an idle path is the path's own time: two links of 1 us, WRITE ONLY of 1024 B (1102 B and 8 B of preamble) one way, ACK
  * (66 B and 8 B) the other, both stored and forwarded: 4189.44 ns. Coalesced or not makes no difference: the card samples the packet that
  * caused the ACK. */
-static void timely_idle_rtt(void **state)
+static void item_30_timely_idle_rtt(void **state)
 {
     (void)state;
     struct cc_ops ops = cc_timely;
@@ -478,7 +478,7 @@ static void control_priorities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dcqcn_fixed_point), cmocka_unit_test(dctcp_queue_bound), cmocka_unit_test(timely_idle_rtt), cmocka_unit_test(timely_patched_fixed_point),
+        cmocka_unit_test(dcqcn_fixed_point), cmocka_unit_test(dctcp_queue_bound), cmocka_unit_test(item_30_timely_idle_rtt), cmocka_unit_test(timely_patched_fixed_point),
         cmocka_unit_test(hpcc_keeps_queues_short), cmocka_unit_test(telemetry_is_all_it_has), cmocka_unit_test(swift_rests_at_its_target),
         cmocka_unit_test(switches_are_independent), cmocka_unit_test(control_priorities),
     };
