@@ -370,6 +370,36 @@ static enum wire_status decode_ip(struct decoder *d, bool ipv6, size_t len)
     return d->fault;
 }
 
+/* A packet in VXLAN as ours are: its outer headers say nothing that the inner packet does not. Else false, and nothing is changed. */
+static bool decode_vxlan(struct decoder *d, size_t len, enum wire_status *status)
+{
+    const uint8_t *outer = d->ip;
+    uint8_t ours[PKT_VXLAN_BYTES];
+    if (len < PKT_VXLAN_BYTES + FRAME_IPV4_BYTES || outer[0] != 0x45 || outer[9] != FRAME_PROTO_UDP || wire_get16(outer + FRAME_IPV4_BYTES + 2) != FRAME_VXLAN_PORT)
+        return false;
+    struct pkt *p = d->p, before = *p;
+    struct decoder inner = { .p = p, .l3 = d->l3, .ip = outer + PKT_VXLAN_BYTES };
+    struct wire_l3 l3 = { .vlan_id = 0 };
+    if (d->l3)
+        l3 = *d->l3;
+    *status = decode_ip(&inner, false, len - PKT_VXLAN_BYTES);
+    uint8_t ttl = p->ttl, ecn = p->ecn;
+    p->ttl = outer[8];
+    p->ecn = outer[1] & 3;
+    frame_vxlan(p, inner.head_len + inner.l4_len, ours);
+    if (ttl == FRAME_INNER_TTL && ecn == frame_inner_ecn(p) && memcmp(ours, outer, sizeof ours) == 0 && p->kind != PKT_PFC) {
+        p->flags |= PKT_F_VXLAN;
+        *d = inner;
+        d->head_len += PKT_VXLAN_BYTES;
+        return true;
+    }
+    pkt_release_payload(p);
+    *p = before;
+    if (d->l3)
+        *d->l3 = l3;
+    return false;
+}
+
 /* What follows the network packet, unless it is just the zeros that fill a frame. */
 static void keep_trailer(struct wire_l3 *l3, const uint8_t *b, size_t len, size_t frame_len)
 {
@@ -412,7 +442,8 @@ enum wire_status wire_decode(const uint8_t *frame, size_t len, struct pkt *p, st
         s = decode_pfc(&d, frame, frame + n, len - n);
     } else if (type == FRAME_ETHERTYPE_IPV4 || type == FRAME_ETHERTYPE_IPV6) {
         d.ip = frame + n;
-        s = decode_ip(&d, type == FRAME_ETHERTYPE_IPV6, len - n);
+        if (type != FRAME_ETHERTYPE_IPV4 || !decode_vxlan(&d, len - n, &s))
+            s = decode_ip(&d, type == FRAME_ETHERTYPE_IPV6, len - n);
     } else {
         return WIRE_UNKNOWN_ETHERTYPE;
     }

@@ -276,13 +276,46 @@ static size_t put_ip_packet(const struct pkt *p, const struct wire_l3 *l3, uint8
     return ip_len + l4_len;
 }
 
+/* The source port tells flows apart (RFC 7348 5); no UDP checksum; network 1. */
+void frame_vxlan(const struct pkt *p, size_t ip_len, uint8_t out[PKT_VXLAN_BYTES])
+{
+    size_t udp_len = FRAME_UDP_BYTES + FRAME_VXLAN_BYTES + FRAME_ETHERNET_BYTES + ip_len;
+    uint32_t flow = p->kind == PKT_RAW ? pkt_flow_hash(p->src, p->dst, FRAME_PROTO_EXPERIMENT, 0, 0)
+                  : pkt_flow_hash(p->src, p->dst, p->kind == PKT_TCP ? FRAME_PROTO_TCP : FRAME_PROTO_UDP, p->sport, p->dport);
+    uint8_t *b = out + put_ipv4(p, NULL, FRAME_PROTO_UDP, udp_len, out);
+    wire_put16(b, 0xc000u | (flow & 0x3fff));
+    wire_put16(b + 2, FRAME_VXLAN_PORT);
+    wire_put16(b + 4, (uint32_t)udp_len);
+    wire_put16(b + 6, 0);
+    b += FRAME_UDP_BYTES;
+    wire_put32(b, UINT32_C(0x08000000));
+    wire_put32(b + 4, 1u << 8);
+    b += FRAME_VXLAN_BYTES;
+    put_node_mac(b, p->dst);
+    put_node_mac(b + 6, p->src);
+    wire_put16(b + 12, FRAME_ETHERTYPE_IPV4);
+}
+
+static size_t put_vxlan(const struct pkt *p, const struct wire_l3 *l3, uint8_t *b, size_t cap)
+{
+    struct pkt inner = *p;
+    inner.ttl = FRAME_INNER_TTL;
+    inner.ecn = frame_inner_ecn(p);
+    size_t ip_len = cap > PKT_VXLAN_BYTES && !(p->flags & PKT_F_IPV6) ? put_ip_packet(&inner, l3, b + PKT_VXLAN_BYTES, cap - PKT_VXLAN_BYTES) : 0;
+    if (!ip_len || ip_len + PKT_VXLAN_BYTES > UINT16_MAX)
+        return 0;
+    frame_vxlan(p, ip_len, b);
+    return PKT_VXLAN_BYTES + ip_len;
+}
+
 size_t wire_encode(const struct pkt *p, const struct wire_l3 *l3, uint8_t *out, size_t cap)
 {
     size_t trailer = l3 ? l3->trailer_len : 0;
     if (cap < FRAME_BODY_MIN)
         return 0;
     size_t n = put_ethernet(p, l3, out);
-    size_t body = p->kind == PKT_PFC ? put_pfc(p, out + n) : put_ip_packet(p, l3, out + n, cap - n);
+    size_t body = p->kind == PKT_PFC ? put_pfc(p, out + n)
+                : p->flags & PKT_F_VXLAN ? put_vxlan(p, l3, out + n, cap - n) : put_ip_packet(p, l3, out + n, cap - n);
     if (!body || n + body + trailer > cap)
         return 0;
     n += body;

@@ -49,7 +49,7 @@ void pkt_set_len(struct pkt *p)
         p->roce.pad = -p->payload_len & 3;
     else if (p->kind == PKT_TCP)
         p->tcp.opt_len = (uint16_t)pkt_tcp_opt_bytes(&p->tcp);
-    uint32_t n = ETHERNET_BYTES + (p->flags & PKT_F_VLAN ? VLAN_BYTES : 0) + pkt_overhead_bytes(p) + p->payload_len + FCS_BYTES;
+    uint32_t n = ETHERNET_BYTES + (p->flags & PKT_F_VLAN ? VLAN_BYTES : 0) + (p->flags & PKT_F_VXLAN ? PKT_VXLAN_BYTES : 0) + pkt_overhead_bytes(p) + p->payload_len + FCS_BYTES;
     assert(n <= UINT16_MAX);
     p->frame_len = (uint16_t)(n < PKT_FRAME_MIN_BYTES ? PKT_FRAME_MIN_BYTES : n);
 }
@@ -286,7 +286,7 @@ static bool equal_tcp(const struct pkt_tcp *a, const struct pkt_tcp *b)
 
 bool pkt_equal(const struct pkt *a, const struct pkt *b)
 {
-    unsigned on_wire = PKT_F_VLAN | PKT_F_IPV6 | PKT_F_INT;
+    unsigned on_wire = PKT_F_VLAN | PKT_F_IPV6 | PKT_F_INT | PKT_F_VXLAN;
     if (a->kind != b->kind || a->frame_len != b->frame_len || (a->flags & on_wire) != (b->flags & on_wire))
         return false;
     if (a->flags & PKT_F_VLAN && a->pcp != b->pcp)

@@ -20,6 +20,7 @@ extern "C" {
 #define PKT_PREAMBLE_BYTES 8
 #define PKT_IFG_BYTES 12
 #define PKT_FRAME_MIN_BYTES 64
+#define PKT_VXLAN_BYTES 50      /* outer IPv4, UDP and VXLAN headers, and the inner Ethernet header */
 
 /** PKT_RAW is an IPv4 packet of no transport of ours: encoded with IP protocol 253 (for experiments, RFC 3692), the payload
  *  following the IP header, no ports. */
@@ -30,7 +31,7 @@ enum pkt_flag {
     PKT_F_VLAN    = 0x02, /* carries an 802.1Q tag with pcp */
     PKT_F_IPV6    = 0x04, /* addresses are in struct wire_l3 (codec.h); simulations use IPv4 */
     PKT_F_INT     = 0x10, /* RoCE: carries telemetry, to port WIRE_ROCE_INT_PORT */
-    PKT_F_VXLAN   = 0x20, /* is carried in VXLAN (RFC 7348) between its own addresses */
+    PKT_F_VXLAN   = 0x20, /* is carried in VXLAN (RFC 7348) between its own addresses: ttl, dscp and ecn are those of the outer header */
     PKT_F_RETX    = 0x08  /* sender's own count of retransmissions; not on the wire, not read by a receiver */
 };
 

@@ -435,6 +435,8 @@ static struct pkt random_packet(uint64_t *s)
     p.dport = p.kind == PKT_ROCE ? WIRE_ROCE_PORT : (uint16_t)draw(s);
     p.ip_id = (uint16_t)draw(s);
     p.flags = p.kind == PKT_PFC ? 0 : (uint8_t)(draw(s) % 4 == 0 ? PKT_F_VLAN : 0) | (draw(s) % 4 == 0 ? PKT_F_IPV6 : 0);
+    if (p.kind != PKT_PFC && !(p.flags & PKT_F_IPV6) && draw(s) % 4 == 0)
+        p.flags |= PKT_F_VXLAN;
     p.dscp = draw(s) & 63;
     p.ecn = draw(s) & 3;
     p.ttl = (uint8_t)draw(s);
@@ -477,6 +479,46 @@ static struct pkt random_packet(uint64_t *s)
     return p;
 }
 
+/* RFC 7348 5: the outer headers, 50 B with the inner Ethernet header; a congestion mark and the TTL are in the outer one (RFC 6040 4.1). */
+static void vxlan_as_in_rfc_7348(void **state)
+{
+    (void)state;
+    uint8_t out[512], bare[512];
+    struct pkt p = plain(PKT_ROCE, ROCE_SEND_ONLY), q;
+    assert_true(pkt_add_pattern(&p, 40, 1, 2));
+    p.ttl = 61;
+    p.dscp = 26;
+    p.ecn = 2;
+    pkt_set_len(&p);
+    size_t n = wire_encode(&p, NULL, bare, sizeof bare);
+    p.flags |= PKT_F_VXLAN;
+    p.ecn = 3;
+    pkt_set_len(&p);
+    assert_int_equal(trip(&p, out, sizeof out), n + 50);
+    static const uint8_t vxlan[8] = { 0x08, 0, 0, 0, 0, 0, 1, 0 };
+    const uint8_t *ip = out + 14, *udp = ip + 20, *inner = udp + 16;
+    assert_int_equal(ip[0], 0x45);
+    assert_int_equal(ip[1], 26 << 2 | 3);
+    assert_int_equal(ip[2] << 8 | ip[3], n + 50 - 14);
+    assert_int_equal(ip[8], 61);
+    assert_int_equal(ip[9], 17);
+    assert_true(udp[0] >= 0xc0);                                      /* 49152 to 65535 */
+    assert_int_equal(udp[2] << 8 | udp[3], 4789);
+    assert_int_equal(udp[4] << 8 | udp[5], n + 50 - 34);
+    assert_int_equal(udp[6] << 8 | udp[7], 0);
+    assert_memory_equal(udp + 8, vxlan, 8);
+    /* The inner frame is the bare one, but for its TTL and the header checksum that covers it. */
+    assert_memory_equal(inner, bare, 14 + 8);
+    assert_int_equal(inner[14 + 8], 64);
+    assert_memory_equal(inner + 14 + 12, bare + 14 + 12, n - 14 - 12);
+    /* Another's VXLAN, of another network, is not taken apart. */
+    out[14 + 20 + 8 + 6] = 2;
+    assert_int_equal(wire_decode(out, n + 50, &q, NULL), WIRE_UNKNOWN_PROTOCOL);
+    assert_int_equal(q.kind, PKT_RAW);
+    assert_int_equal(q.dport, 4789);
+    pkt_release_payload(&q);
+}
+
 /* No telepathy: what a receiver learns from the bytes is what the packet held. */
 static void random_packets_survive_bytes(void **state)
 {
@@ -501,7 +543,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_field_at_its_extremes), cmocka_unit_test(the_opcode_table), cmocka_unit_test(tcp_option_layout),
         cmocka_unit_test(tcp_options_of_others),      cmocka_unit_test(refusals),         cmocka_unit_test(frames_cut_anywhere_are_truncated),
-        cmocka_unit_test(udp_checksums),              cmocka_unit_test(cold_fields_survive), cmocka_unit_test(random_packets_survive_bytes),
+        cmocka_unit_test(udp_checksums),              cmocka_unit_test(cold_fields_survive), cmocka_unit_test(vxlan_as_in_rfc_7348), cmocka_unit_test(random_packets_survive_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
