@@ -322,12 +322,12 @@ static void tell_deadlock(const struct run *r, struct result *out)
     add_counter(out, "pfc_deadlock_queues", d->at_ps >= 0 ? d->queues : 0);
     if (d->at_ps < 0)
         return;
-    int n = snprintf(out->deadlock, sizeof out->deadlock, "at %.3f us, %u queues in a circle of priority %u:", (double)(d->at_ps - r->start_ps) * 1e-6, d->length,
+    int n = snprintf(out->deadlock, sizeof out->deadlock, "since %.3f us, %u queues of priority %u:", (double)(d->at_ps - r->start_ps) * 1e-6, d->length,
                      d->queue[0].prio);
-    for (uint32_t i = 0; i < d->length && i < FABRIC_CYCLE_MAX && (size_t)n < sizeof out->deadlock; i++)
-        n += snprintf(out->deadlock + n, sizeof out->deadlock - (size_t)n, " switch%u->", d->queue[i].node - r->net.nhosts);
-    if ((size_t)n < sizeof out->deadlock)
-        snprintf(out->deadlock + n, sizeof out->deadlock - (size_t)n, "switch%u", d->queue[0].node - r->net.nhosts);
+    for (uint32_t i = 0; i < d->length && i < FABRIC_CYCLE_MAX && (size_t)n < sizeof out->deadlock - 40; i++)
+        n += snprintf(out->deadlock + n, sizeof out->deadlock - (size_t)n, " switch%u ->", d->queue[i].node - r->net.nhosts);
+    bool whole = d->length <= FABRIC_CYCLE_MAX && (size_t)n < sizeof out->deadlock - 40;
+    snprintf(out->deadlock + n, sizeof out->deadlock - (size_t)n, "%s switch%u", whole ? "" : " ... ->", d->queue[0].node - r->net.nhosts);
 }
 
 static void take_fabric(const struct run *r, struct result *out)

@@ -198,12 +198,10 @@ int fabric_connect(struct fabric *f, uint32_t a, uint32_t b, const struct link_p
     return SIM_OK;
 }
 
-static void finish_port(struct port *p, uint16_t nports, uint16_t peer_nports)
+static void finish_port(struct port *p)
 {
-    p->nports = nports;
     p->peer_node = p->peer->node;
     p->peer_index = p->peer->index;
-    p->peer_nports = peer_nports;
     if (p->reaction_quanta == LINK_REACTION_BY_RATE)
         p->reaction_quanta = (uint16_t)headroom_reaction_quanta(p->cls->rate_bps);
     p->flags |= PORT_F_READY;
@@ -220,10 +218,8 @@ int fabric_finish(struct fabric *f, char *err, size_t errlen)
     }
     f->finished = 1;
     for (uint32_t v = 0; v < f->nnodes; v++)
-        for (uint32_t i = 0; i < f->node[v].nports; i++) {
-            struct port *p = f->node[v].port[i];
-            finish_port(p, f->node[v].nports, f->node[p->peer->node].nports);
-        }
+        for (uint32_t i = 0; i < f->node[v].nports; i++)
+            finish_port(f->node[v].port[i]);
     for (uint32_t v = 0; v < f->nnodes; v++) {
         struct fabric_switch *sw = f->node[v].sw;
         if (!sw)

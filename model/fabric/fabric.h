@@ -50,7 +50,8 @@ enum fabric_limit {
 };
 extern const char *const fabric_limit_name[FABRIC_LIMIT_COUNT];
 
-/** Packets and bytes (frames) per priority: sent = delivered + dropped + in flight. PFC frames are apart. */
+/** Packets and bytes (frames) per priority: sent = delivered + dropped + in flight; a packet whose DSCP a switch sets anew moves from one
+ *  priority's books to the other's. PFC frames are apart. */
 struct fabric_audit {
     uint64_t sent[PORT_PRIOS], sent_bytes[PORT_PRIOS];
     uint64_t delivered[PORT_PRIOS], delivered_bytes[PORT_PRIOS];

@@ -66,4 +66,14 @@ static inline void fabric_count_sent(struct fabric *f, const struct pkt *p)
     f->audit.sent_bytes[c] += p->frame_len;
 }
 
+/** A switch gives a packet another DSCP: it moves to that class's books. */
+static inline void fabric_remark(struct fabric *f, struct pkt *p, uint8_t dscp)
+{
+    unsigned c = fabric_class(f, p);
+    f->audit.sent[c]--;
+    f->audit.sent_bytes[c] -= p->frame_len;
+    p->dscp = dscp;
+    fabric_count_sent(f, p);
+}
+
 #endif

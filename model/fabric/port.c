@@ -46,7 +46,7 @@ static void lose(struct port *port, struct pkt *p, enum fabric_drop_cause cause)
 
 static void push_free_event(struct port *port, const struct link_lane *l)
 {
-    uint64_t key = sim_key_port(port->node, port->index, port->nports, SIM_KIND_TX, port->free_at_ps);
+    uint64_t key = sim_key_port(port->node, port->index, SIM_KIND_TX, port->free_at_ps);
     port->flags |= PORT_F_FREE_EVENT;
     if (LIKELY(l && l->free))
         sim_lane_push(port->cls->sim, l->free, key, free_event, port, NULL);
@@ -82,7 +82,7 @@ static void transmit(struct port *port, struct pkt *p)
     }
     if (UNLIKELY(pfc))
         at_ps = now_ps + l->whole_ps; /* the MAC takes it at once */
-    uint64_t key = sim_key_port(port->peer_node, port->peer_index, port->peer_nports, SIM_KIND_RX, at_ps);
+    uint64_t key = sim_key_port(port->peer_node, port->peer_index, SIM_KIND_RX, at_ps);
     if (LIKELY(l->arrive && (!pfc || l->whole_ps == l->arrive_ps)))
         sim_lane_push(c->sim, l->arrive, key, arrive_event, port->peer, p);
     else

@@ -70,7 +70,7 @@ struct port {
     const struct port_ops *ops;
     int64_t  free_at_ps;
     uint32_t node, peer_node;
-    uint16_t index, nports, peer_index, peer_nports;
+    uint16_t index, peer_index;
     uint8_t  flags;              /* enum port_flag */
     uint8_t  blocked;            /* priorities that are paused */
     uint8_t  more;               /* set before pull; an owner that knows it has nothing else clears it */

@@ -8,6 +8,7 @@
 #include "deadlock.h"
 #include "switch_internal.h"
 
+#define TAG_BYTES 4             /* of IEEE 802.1Q: no part of the IP packet */
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -263,7 +264,7 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
     if (!whole && must_store(sw, port, p, out)) {
         const struct link_lane *l = link_lane(port->peer->cls, p->frame_len);
         int64_t at_ps = sim_now(sw->sim) + l->whole_ps + port->peer->cls->pipeline_ps - l->arrive_ps;
-        sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, port->nports, SIM_KIND_RX, at_ps), arrive_through, port, p);
+        sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, SIM_KIND_RX, at_ps), arrive_through, port, p);
         return;
     }
     if (whole && (p->flags & PKT_F_CORRUPT)) {
@@ -271,7 +272,8 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
         fabric_drop(sw->fabric, sw->node, port->index, p, FABRIC_DROP_BIT_ERROR);
         return;
     }
-    if (UNLIKELY(p->frame_len > sw->longest)) {
+    uint32_t tag = p->flags & PKT_F_VLAN ? TAG_BYTES : 0;
+    if (UNLIKELY(p->frame_len - tag > sw->longest)) {
         fabric_drop(sw->fabric, sw->node, port->index, p, FABRIC_DROP_MTU);
         return;
     }
@@ -285,7 +287,7 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
             p->pcp = p->prio;
     }
     if (sw->params.remark_dscp[p->prio] != SWITCH_KEEP)
-        p->dscp = sw->params.remark_dscp[p->prio];
+        fabric_remark(sw->fabric, p, sw->params.remark_dscp[p->prio]);
     if (sw->params.remark_pcp[p->prio] != SWITCH_KEEP && (p->flags & PKT_F_VLAN))
         p->pcp = sw->params.remark_pcp[p->prio];
     accept(sw, &sw->port[port->index], p, (uint32_t)out, true);
@@ -324,7 +326,7 @@ static void arrive_full(void *owner, struct port *port, struct pkt *p)
     if (at_ps < x->released_ps)
         at_ps = x->released_ps;
     x->released_ps = at_ps;
-    sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, port->nports, SIM_KIND_RX, at_ps), leave_middlebox, port, p);
+    sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, SIM_KIND_RX, at_ps), leave_middlebox, port, p);
 }
 
 /* --- out --- */

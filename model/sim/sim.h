@@ -5,7 +5,7 @@
  *  Nearly every event of a packet network is scheduled a constant delay ahead, so constant delays go
  *  through lanes (a FIFO per delay, already sorted); everything else goes through a heap.
  *
- *  Order: (time, key), then order of insertion. The key holds (node, rotated port, kind, sub), so that
+ *  Order: (time, key), then order of insertion. The key holds (node, shuffled port, kind, sub), so that
  *  no partition of the nodes over processes can change it and no port is always first.
  */
 #ifndef RNICSIM_SIM_SIM_H
@@ -48,14 +48,16 @@ static inline uint64_t sim_key_node(uint32_t node, enum sim_kind kind, uint32_t 
     return (uint64_t)(node & 0xffffff) << 40 | (uint64_t)0xfff << 28 | (uint64_t)kind << 24 | (sub & 0xffffff);
 }
 
-/** Key of an event at a port: ports are rotated by a hash of node and time. 0 < nports < 4095. */
-static inline uint64_t sim_key_port(uint32_t node, uint32_t port, uint32_t nports, enum sim_kind kind, int64_t at_ps)
+/** Key of an event at a port: ports are shuffled by a hash of node and time, each two of them in either order alike. The low 8 bits are
+ *  free for the port's own timers. */
+static inline uint64_t sim_key_port(uint32_t node, uint32_t port, enum sim_kind kind, int64_t at_ps)
 {
     uint64_t h = ((uint64_t)at_ps ^ (uint64_t)node << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    uint32_t r = port + (uint32_t)(((h >> 32) * nports) >> 32);
-    if (r >= nports)
-        r -= nports;
-    return (uint64_t)(node & 0xffffff) << 40 | (uint64_t)r << 28 | (uint64_t)kind << 24;
+    uint32_t z = (uint32_t)(h >> 32) ^ port * UINT32_C(0x85ebca6b);
+    z = (z ^ z >> 16) * UINT32_C(0xc2b2ae35);
+    uint32_t place = z >> 20;
+    place -= place == 0xfff;     /* the node's own events come after its ports' */
+    return (uint64_t)(node & 0xffffff) << 40 | (uint64_t)place << 28 | (uint64_t)kind << 24 | (uint64_t)(port & 0xffff) << 8;
 }
 
 /** Foreign events (ns-3's own) come after ours at the same time. */

@@ -115,6 +115,7 @@ static void pfc_victim(void **state) { (void)state; check_scenario("scenarios/pf
 static void pause_storm(void **state) { (void)state; check_scenario("scenarios/pause-storm.xml"); }
 static void head_of_line(void **state) { (void)state; check_scenario("scenarios/head-of-line.xml"); }
 static void buffer_sharing(void **state) { (void)state; check_scenario("scenarios/buffer-sharing.xml"); }
+static void deadlock(void **state) { (void)state; check_scenario("scenarios/deadlock.xml"); }
 static void tuning_mistakes(void **state) { (void)state; check_scenario("scenarios/tuning-mistakes.xml"); }
 
 static void self_slowdown_is_exactly_one_alone(void **state)
@@ -202,7 +203,7 @@ int main(void)
         cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep),
         cmocka_unit_test(dcqcn_convergence), cmocka_unit_test(join_and_leave), cmocka_unit_test(hpcc_incast), cmocka_unit_test(direct_placement),
         cmocka_unit_test(direct_placement_spares_memory),
-        cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(tuning_mistakes),
+        cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(deadlock), cmocka_unit_test(tuning_mistakes),
         cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders), cmocka_unit_test(steady_state_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,11 +195,37 @@ static void each_mistake_has_its_price(void **state)
     done(&a);
 }
 
+static unsigned delivered(const struct result *r)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < r->nmessages; i++)
+        n += r->messages[i].outcome == RESULT_OK;
+    return n;
+}
+
+/* Round a circle with PFC nothing arrives, and the circle is named; with up-down routes all does and nothing is lost; a watchdog pays in packets;
+ * without PFC there is no circle. */
+static void a_circle_of_pauses_locks(void **state)
+{
+    (void)state;
+    struct all a;
+    run_all("scenarios/deadlock.xml", &a);
+    const struct result *locked = of(&a, "no-cc-shortest"), *open = of(&a, "no-cc-up-down"), *watched = of(&a, "no-cc-watchdog"), *lossy = of(&a, "iwarp-lossy");
+    CLAIM(delivered(locked) == 0 && locked->nmessages == 5);
+    if (!strstr(locked->deadlock, "5 queues of priority 3: switch0 -> switch1 -> switch2 -> switch3 -> switch4 -> switch0"))
+        fail_msg("\"%s\"", locked->deadlock);
+    CLAIM(strncmp(locked->deadlock, "since ", 6) == 0 && atof(locked->deadlock + 6) > 1 && atof(locked->deadlock + 6) < 200);
+    CLAIM(delivered(open) == 5 && !*open->deadlock && open->pause_frames > 0 && drops(open, "buffer") == 0 && latency_us(open, 0, 1) < 1000);
+    CLAIM(delivered(watched) == 5 && *watched->deadlock && drops(watched, "watchdog") > 1000 && latency_us(watched, 0, 1) > 10000);
+    CLAIM(delivered(lossy) == 5 && !*lossy->deadlock && lossy->pause_frames == 0 && drops(lossy, "buffer") > 0);
+    done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pfc_is_unfair_and_has_victims), cmocka_unit_test(a_slow_receiver_stops_the_others), cmocka_unit_test(one_class_blocks_another_does_not),
-        cmocka_unit_test(thresholds_share_the_buffer), cmocka_unit_test(each_mistake_has_its_price),
+        cmocka_unit_test(thresholds_share_the_buffer), cmocka_unit_test(each_mistake_has_its_price), cmocka_unit_test(a_circle_of_pauses_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
