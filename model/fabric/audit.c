@@ -114,7 +114,7 @@ void fabric_queue_peaks(const struct fabric *f, struct fabric_queue_peak *out)
         for (uint32_t i = 0; i < sw->nports; i++) {
             if (sw->port[i].headroom > k.headroom_bytes)
                 k.headroom_bytes = sw->port[i].headroom;
-            if (sw->port[i].least_headroom < least)
+            if (sw->port[i].lossless && sw->port[i].least_headroom < least)
                 least = sw->port[i].least_headroom;
         }
     }
@@ -145,12 +145,12 @@ void fabric_class_peaks(const struct fabric *f, struct fabric_class_peak out[POR
                 k.port = sw->peak_pg_at[prio].port;
             }
             for (uint32_t i = 0; i < sw->nports; i++)
-                if (sw->port[i].least_headroom < k.least_headroom_bytes) {
+                if (sw->port[i].lossless >> prio & 1 && sw->port[i].least_headroom < k.least_headroom_bytes) {
                     k.least_headroom_bytes = sw->port[i].least_headroom;
                     k.headroom_bytes = sw->port[i].headroom;
                 }
         }
-        if (!k.lossless)
+        if (k.least_headroom_bytes == UINT64_MAX)
             k.least_headroom_bytes = 0;
         out[prio] = k;
     }

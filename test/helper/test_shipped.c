@@ -80,6 +80,9 @@ static void check_scenario(const char *path)
 
 static void routed_vs_lossless(void **state) { (void)state; check_scenario("scenarios/routed-vs-lossless.xml"); }
 static void ping_pong(void **state) { (void)state; check_scenario("scenarios/ping-pong.xml"); }
+static void spraying(void **state) { (void)state; check_scenario("scenarios/spraying.xml"); }
+static void pod_boundary(void **state) { (void)state; check_scenario("scenarios/pod-boundary.xml"); }
+static void wan_middlebox(void **state) { (void)state; check_scenario("scenarios/wan-middlebox.xml"); }
 static void incast(void **state) { (void)state; check_scenario("scenarios/incast.xml"); }
 static void direct_placement(void **state) { (void)state; check_scenario("scenarios/direct-placement.xml"); }
 
@@ -200,6 +203,7 @@ static void steady_state_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spraying), cmocka_unit_test(pod_boundary), cmocka_unit_test(wan_middlebox),
         cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep),
         cmocka_unit_test(dcqcn_convergence), cmocka_unit_test(join_and_leave), cmocka_unit_test(hpcc_incast), cmocka_unit_test(direct_placement),
         cmocka_unit_test(direct_placement_spares_memory),

@@ -130,6 +130,108 @@ static void a_slow_receiver_stops_the_others(void **state)
     done(&a);
 }
 
+/* As many paths as flows: all are used when each packet takes the shortest queue; hashed flows share some. Random paths reorder, which go-back-N pays
+ * and TCP sorts. */
+static void spraying_uses_all_paths(void **state)
+{
+    (void)state;
+    struct all a;
+    run_all("scenarios/spraying.xml", &a);
+    static const char *const transports[] = { "iwarp", "roce" };
+    for (int t = 0; t < 2; t++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s-ecmp", transports[t]);
+        const struct result *ecmp = of(&a, name);
+        snprintf(name, sizeof name, "%s-spray-adaptive", transports[t]);
+        const struct result *adaptive = of(&a, name);
+        CLAIM(latency_us(ecmp, 0, 1) > 1.5 * latency_us(adaptive, 0, 1));
+        CLAIM(adaptive->retransmitted_packets == 0 && ecmp->retransmitted_packets == 0);
+        CLAIM(adaptive->peak_queue_bytes < 10000 && ecmp->peak_queue_bytes > adaptive->peak_queue_bytes);
+    }
+    CLAIM(latency_us(of(&a, "roce-spray-adaptive"), 0, 1) < 1.2 * latency_us(of(&a, "roce-spray-adaptive"), 0, 0.01));
+    const struct result *iwarp = of(&a, "iwarp-spray-random"), *roce = of(&a, "roce-spray-random");
+    CLAIM(roce->retransmitted_packets > 100 * (iwarp->retransmitted_packets + 1));
+    CLAIM(latency_us(roce, 0, 0.5) > 5 * latency_us(iwarp, 0, 0.5));
+    CLAIM(latency_us(roce, 0, 0.5) > 5 * latency_us(of(&a, "roce-ecmp"), 0, 0.5));
+    CLAIM(latency_us(iwarp, 0, 1) < latency_us(of(&a, "iwarp-ecmp"), 0, 1));
+    done(&a);
+}
+
+/* ps from the post to the arrival. */
+static int64_t took_ps(const struct result *r, uint32_t src, uint32_t dst)
+{
+    for (size_t i = 0; i < r->nmessages; i++)
+        if (r->messages[i].src == src && r->messages[i].dst == dst && r->messages[i].outcome == RESULT_OK)
+            return r->messages[i].latency_ps;
+    fail_msg("%s: no message from %u to %u", r->name, src, dst);
+    return 0;
+}
+
+/* Three hops of 500 ns more when routed; the tag of a bridged frame is 4 B on two links of 100 Gb/s and two of 400 Gb/s. Inside a pod nothing is ever
+ * lost; between pods only where the class is kept. */
+static void a_boundary_ends_losslessness(void **state)
+{
+    (void)state;
+    static const char *const transports[] = { "iwarp", "roce" };
+    struct all a;
+    run_all("scenarios/pod-boundary.xml", &a);
+    for (int t = 0; t < 2; t++) {
+        const struct result *r[4];
+        static const char *const fabrics[] = { "bridged", "routed", "boundary", "remarked" };
+        for (int f = 0; f < 4; f++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s-%s", transports[t], fabrics[f]);
+            r[f] = of(&a, name);
+            CLAIM(strcmp(r[f]->audit, "ok") == 0 && (r[f]->pause_frames > 0 || f >= 2));
+            CLAIM((drops(r[f], "buffer") > 0) == (f >= 2));
+            CLAIM((r[f]->retransmitted_packets > 0) == (f >= 2));
+            CLAIM(r[f]->nclasses == 1 && r[f]->classes[0].headroom_bytes > 0 && r[f]->classes[0].least_headroom_bytes > 0);
+            for (uint32_t src = 1; src <= 4; src++)
+                CLAIM(took_ps(r[f], src, 0) == took_ps(r[f ? 1 : 0], src, 0));
+        }
+        CLAIM(took_ps(r[1], 8, 7) - took_ps(r[0], 8, 7) == 3 * 500000 - 2 * 320 - 2 * 80);
+        for (int f = 2; f < 4; f++) /* the local ACK timeout is 67 ms, TCP's at least 5 ms */
+            CLAIM(t ? latency_us(r[f], 2, 1) > 67000 : latency_us(r[f], 2, 1) > latency_us(r[1], 2, 1) && latency_us(r[f], 2, 1) < latency_us(r[1], 2, 1) + 12000);
+    }
+    CLAIM(of(&a, "roce-boundary")->retransmitted_packets > 10 * of(&a, "iwarp-boundary")->retransmitted_packets);
+    done(&a);
+}
+
+static void a_middlebox_lets_tcp_through(void **state)
+{
+    (void)state;
+    static const char *const transports[] = { "iwarp", "roce" };
+    struct all a;
+    run_all("scenarios/wan-middlebox.xml", &a);
+    for (int t = 0; t < 2; t++) {
+        const struct result *r[4];
+        static const char *const fabrics[] = { "plain", "delay", "jitter", "tcp-only" };
+        for (int f = 0; f < 4; f++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s-%s", transports[t], fabrics[f]);
+            r[f] = of(&a, name);
+            CLAIM(strcmp(r[f]->audit, "ok") == 0);
+            CLAIM(took_ps(r[f], 0, 1) == took_ps(r[0], 0, 1));
+            CLAIM((drops(r[f], "policy") > 0) == (f == 3 && t == 1));
+        }
+        /* 80 km at 5 ns a metre, and what is less than 1 % of it. */
+        CLAIM(took_ps(r[0], 0, 3) > INT64_C(400000000) && took_ps(r[0], 0, 3) < INT64_C(405000000));
+        CLAIM(took_ps(r[1], 0, 3) - took_ps(r[0], 0, 3) == 3000000);
+        int64_t jitter_ps = took_ps(r[2], 0, 3) - took_ps(r[1], 0, 3);
+        CLAIM(jitter_ps > 0 && jitter_ps < 7000000);
+    }
+    CLAIM(took_ps(of(&a, "iwarp-tcp-only"), 0, 3) == took_ps(of(&a, "iwarp-plain"), 0, 3));
+    const struct result *roce = of(&a, "roce-tcp-only");
+    for (size_t i = 0; i < roce->nmessages; i++) {
+        const struct result_message *m = &roce->messages[i];
+        CLAIM((m->src == 0 && m->dst == 1) || strcmp(m->status, "transport retries exceeded") == 0);
+    }
+    /* 10 segments at first and twice as many each round trip (RFC 6928, RFC 5681): 1 MiB, 719 of them, in the seventh flight. */
+    double round_trips = (double)(took_ps(of(&a, "iwarp-plain"), 2, 1) - took_ps(of(&a, "roce-plain"), 2, 1)) / 800e6;
+    CLAIM(round_trips > 5.9 && round_trips < 6.1);
+    done(&a);
+}
+
 static void one_class_blocks_another_does_not(void **state)
 {
     (void)state;
@@ -224,6 +326,7 @@ static void a_circle_of_pauses_locks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spraying_uses_all_paths), cmocka_unit_test(a_boundary_ends_losslessness), cmocka_unit_test(a_middlebox_lets_tcp_through),
         cmocka_unit_test(pfc_is_unfair_and_has_victims), cmocka_unit_test(a_slow_receiver_stops_the_others), cmocka_unit_test(one_class_blocks_another_does_not),
         cmocka_unit_test(thresholds_share_the_buffer), cmocka_unit_test(each_mistake_has_its_price), cmocka_unit_test(a_circle_of_pauses_locks),
     };
