@@ -23,8 +23,10 @@ X
 scale() { # K HOSTS KIB ARGS...
     k=$1; hosts=$2; kib=$3; shift 3
     start=$(date +%s)
-    ( ulimit -v "$kib" && "$rnicsim" run "$dir/s.xml" --set topology.k="$k" --no-plots --quiet --jobs 1 --engine native --out "$dir/$k" "$@" )
+    ( ulimit -v "$kib" && "$rnicsim" run "$dir/s.xml" --set topology.k="$k" --no-plots --jobs 1 --engine native --out "$dir/$k" "$@" ) > "$dir/text" 2>&1
     got=$?
+    memory=$(sed -n 's/^memory a node *//p' "$dir/text" | sed 's/  */ /g')
+    [ -n "$memory" ] && pass "memory a node, RoCE, iWARP, TCP: $memory" || { tail -n 5 "$dir/text"; fail "memory a node is not told"; }
     n=$(grep -c '"unfinished": 0, "failed": 0' "$dir/$k/summary.json")
     audits=$(grep -c '"audit": "ok"' "$dir/$k/summary.json")
     [ $got = 0 ] && [ "$n" = 3 ] && [ "$audits" = 3 ] && pass "$hosts hosts in $((kib / 1048576)) GiB, $(($(date +%s) - start)) s" || fail "$hosts hosts: status $got, $n of 3 ended, $audits audits"
