@@ -217,18 +217,34 @@ static int plot_slowdown(struct plotter *p, double load, const char *base, const
     return plot_script_end(p, &s);
 }
 
+/* How far a plot of the queue goes: to the end, but not beyond twice the time of posting and half as long again as the shortest run: a
+ * collapse that drags on for ever would squeeze the rest into the axis. */
+static int64_t queue_shown_ps(const struct plotter *p, double load)
+{
+    int64_t posted_ps = 0, shortest_ps = 0, longest_ps = 0;
+    for (size_t i = 0; i < p->nall; i++)
+        for (size_t m = 0; m < p->all[i].nmessages; m++)
+            posted_ps = p->all[i].messages[m].posted_ps > posted_ps ? p->all[i].messages[m].posted_ps : posted_ps;
+    for (size_t c = 0; c < p->ncurves; c++) {
+        const struct result *r = p->curves[c].r[0];
+        if (!same_load(r->load, load) || r->nqueue == 0)
+            continue;
+        int64_t end_ps = r->queue[r->nqueue - 1].at_ps;
+        shortest_ps = shortest_ps && shortest_ps < end_ps ? shortest_ps : end_ps;
+        longest_ps = longest_ps > end_ps ? longest_ps : end_ps;
+    }
+    int64_t most_ps = 2 * posted_ps > shortest_ps + shortest_ps / 2 ? 2 * posted_ps : shortest_ps + shortest_ps / 2;
+    return most_ps < longest_ps ? most_ps : longest_ps;
+}
+
 static int plot_queue(struct plotter *p, double load, const char *base, const char *title)
 {
     struct plot_script s;
     if (plot_script_begin(p, &s, base) != 0)
         return -1;
     plot_script_head(s.f, title, "time (ms)", "largest egress queue (KB)");
-    /* Twice the time of posting: a collapse that drags on for ever would squeeze the rest into the axis. */
-    int64_t last_ps = 0;
-    for (size_t i = 0; i < p->nall; i++)
-        for (size_t m = 0; m < p->all[i].nmessages; m++)
-            last_ps = p->all[i].messages[m].posted_ps > last_ps ? p->all[i].messages[m].posted_ps : last_ps;
-    fprintf(s.f, "set yrange [0:*]\nset xrange [0:%.6f]\n", last_ps ? 2 * (double)last_ps / 1e9 : 1);
+    int64_t end_ps = queue_shown_ps(p, load);
+    fprintf(s.f, "set yrange [0:*]\nset xrange [0:%.6f]\n", end_ps ? (double)end_ps / 1e9 : 1);
     for (size_t c = 0; c < p->ncurves; c++) {
         const struct curve *v = &p->curves[c];
         const struct result *r = v->r[0]; /* one seed: a mean over seeds would show a queue that never was */
@@ -236,7 +252,7 @@ static int plot_queue(struct plotter *p, double load, const char *base, const ch
             continue;
         /* Largest of each stretch, so that a peak is never thinned away. */
         size_t shown = 0;
-        while (shown < r->nqueue && (!last_ps || r->queue[shown].at_ps <= 2 * last_ps))
+        while (shown < r->nqueue && r->queue[shown].at_ps <= end_ps)
             shown++;
         size_t stretch = shown / CURVE_POINTS + 1;
         fprintf(s.f, "$d%zu << EOD\n", c);

@@ -113,6 +113,7 @@ static void direct_placement_spares_memory(void **state)
 static void load_sweep(void **state) { (void)state; check_scenario("scenarios/load-sweep.xml"); }
 static void dcqcn_convergence(void **state) { (void)state; check_scenario("scenarios/dcqcn-convergence.xml"); }
 static void join_and_leave(void **state) { (void)state; check_scenario("scenarios/join-and-leave.xml"); }
+static void dctcp_two_bottlenecks(void **state) { (void)state; check_scenario("scenarios/dctcp-two-bottlenecks.xml"); }
 static void hpcc_incast(void **state) { (void)state; check_scenario("scenarios/hpcc-incast.xml"); }
 static void pfc_victim(void **state) { (void)state; check_scenario("scenarios/pfc-victim.xml"); }
 static void pause_storm(void **state) { (void)state; check_scenario("scenarios/pause-storm.xml"); }
@@ -205,7 +206,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spraying), cmocka_unit_test(pod_boundary), cmocka_unit_test(wan_middlebox),
         cmocka_unit_test(ping_pong), cmocka_unit_test(incast), cmocka_unit_test(routed_vs_lossless), cmocka_unit_test(load_sweep),
-        cmocka_unit_test(dcqcn_convergence), cmocka_unit_test(join_and_leave), cmocka_unit_test(hpcc_incast), cmocka_unit_test(direct_placement),
+        cmocka_unit_test(dcqcn_convergence), cmocka_unit_test(join_and_leave), cmocka_unit_test(hpcc_incast), cmocka_unit_test(dctcp_two_bottlenecks),
+        cmocka_unit_test(direct_placement),
         cmocka_unit_test(direct_placement_spares_memory),
         cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(deadlock), cmocka_unit_test(tuning_mistakes),
         cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders), cmocka_unit_test(steady_state_allocates_nothing),
