@@ -251,12 +251,17 @@ static void window(const struct script_run *r, const struct script_line *l, int6
 
 static void not_seen(struct script_run *r, int64_t to_ps)
 {
-    char t[40];
+    char t[40], text[1000];
     const struct script_line *l = r->line;
     script_mismatch(r, "%s", l->text + strspn(l->text, " \t"));
     fprintf(r->err, "  %-12s %-28s %-28s\n  %-12s %-28s %s\n", "", "expected", "seen", l->what == SCRIPT_EXPECTS ? "packet" : "completion", "as written",
             l->what == SCRIPT_EXPECTS ? "none" : "none");
     fprintf(r->err, "  %-12s %-28s\n", "time", to_ps == SIM_NEVER_PS ? "any" : param_format_value(PARAM_TIME, NULL, (double)to_ps, t, sizeof t));
+    struct script_seen *other = l->what == SCRIPT_EXPECTS ? r->wc_head : r->head;
+    if (other) {
+        describe_seen(r, other, text, sizeof text);
+        fprintf(r->err, "  meanwhile at %s: %s\n", param_format_value(PARAM_TIME, NULL, (double)other->at_ps, t, sizeof t), text);
+    }
 }
 
 static bool expect_one(struct script_run *r, int64_t from_ps, int64_t to_ps)

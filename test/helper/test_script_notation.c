@@ -79,6 +79,7 @@ static void mismatches(void **state)
         { "transport roce\nset cm=on\n0 connect\n+0 > REQ retry=3\n", { "x.script:4: +0 > REQ retry=3", "retry        3                            7", "<--" } },
         { "transport roce\n0 < WRITE_ONLY va=$nowhere\n", { "x.script:2: va: $nowhere has no value yet", "", "" } },
         { "transport roce\n0 post recv len=1\n+0 complete\n", { "x.script:3: ", "completion   as written", "none" } },
+        { "transport roce\n0 post send len=1\n+0 > any\n+1us error\n+0 > ACK\n", { "x.script:5: ", "none", "meanwhile at 1us: completion id=1 status=flushed" } },
         { "transport iwarp\n0 connect\n+0 > mpa-request ird=7\n", { "x.script:3: ", "ird          7                            32", "<--" } },
     };
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
