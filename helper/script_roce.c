@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define ALWAYS 0x10000u
+#define ALWAYS 0x80000000u
 #define PKT(m) offsetof(struct pkt, m), sizeof(((struct pkt *)0)->m)
 static const struct script_field rows[] = {
     { "psn", PKT(roce.psn), SCRIPT_NUM, SCRIPT_PSN, false, 0 },
@@ -20,6 +20,9 @@ static const struct script_field rows[] = {
     { "orig", PKT(roce.x.atomic_ack.orig), SCRIPT_NUM, 0, false, ROCE_OP_ATOMICACK },
     { "imm", PKT(roce.imm_or_rkey), SCRIPT_NUM, 0, false, ROCE_OP_IMM },
     { "inv", PKT(roce.imm_or_rkey), SCRIPT_NUM, 0, true, ROCE_OP_IETH },
+    { "irn-sn", PKT(roce.x.reth.irn_sn), SCRIPT_NUM, 0, false, ROCE_OP_IRN_SN },
+    { "irn-offset", PKT(roce.x.reth.irn_offset), SCRIPT_NUM, 0, false, ROCE_OP_IRN_OFFSET },
+    { "sack", PKT(roce.x.irn_sack.psn), SCRIPT_NUM, SCRIPT_PSN, false, ROCE_OP_IRN_SACK },
     { "qkey", PKT(roce.x.deth.qkey), SCRIPT_NUM, 0, true, ROCE_OP_DETH },
     { "sqpn", PKT(roce.x.deth.sqpn), SCRIPT_NUM, 0, false, ROCE_OP_DETH },
     { "len", 0, 0, SCRIPT_LEN, 0, false, 0 },
@@ -48,7 +51,14 @@ static const char *name_of(unsigned opcode)
     return n && strncmp(n, "RC ", 3) == 0 ? n + 3 : n;
 }
 
-/* WRITE_FIRST, or UC.WRITE_FIRST, UD.SEND_ONLY. */
+/* Atomics hold IRN's number elsewhere; scripts leave it alone. */
+static uint32_t has_of(uint32_t opcode)
+{
+    uint32_t flags = wire_roce_op[opcode].flags;
+    return (flags & ROCE_OP_ATOMICETH ? flags & ~(uint32_t)ROCE_OP_IRN_SN : flags) | ALWAYS;
+}
+
+/* WRITE_FIRST, or UC.WRITE_FIRST, UD.SEND_ONLY, IRN.NACK. */
 static bool head(const char *word, uint32_t *op, uint32_t *mask, uint32_t *has)
 {
     for (unsigned i = 0; i < 256; i++) {
@@ -62,7 +72,7 @@ static bool head(const char *word, uint32_t *op, uint32_t *mask, uint32_t *has)
             continue;
         *op = i;
         *mask = 0xff;
-        *has = wire_roce_op[i].flags | ALWAYS;
+        *has = has_of(i);
         return true;
     }
     return false;
@@ -81,11 +91,16 @@ static uint32_t head_of(const struct script_view *v) { return ((const struct pkt
 
 const struct script_form script_roce_form = { "packet", { rows, sizeof rows / sizeof rows[0] }, head, print, head_of };
 
-static bool is_request(uint32_t opcode) { return wire_roce_op[opcode].flags & ROCE_OP_REQUEST; }
+/* Whose PSNs it has: IRN's acknowledgements of responses come from the requester too. */
+static bool is_request(uint32_t opcode)
+{
+    unsigned flags = wire_roce_op[opcode].flags;
+    return flags & ROCE_OP_REQUEST || (flags & ROCE_OP_ACK && flags & ROCE_OP_READ);
+}
 
 void script_roce_view(struct script_run *r, struct script_seen *e, struct script_view *v)
 {
-    *v = (struct script_view){ .base = &e->p, .has = wire_roce_op[e->p.roce.opcode].flags | ALWAYS, .from_us = true, .request = is_request(e->p.roce.opcode),
+    *v = (struct script_view){ .base = &e->p, .has = has_of(e->p.roce.opcode), .from_us = true, .request = is_request(e->p.roce.opcode),
         .len = e->p.payload_len, .payload = r->scratch };
     pkt_payload_read(&e->p, 0, e->p.payload_len, r->scratch);
 }
@@ -129,7 +144,7 @@ bool script_roce_send(struct script_run *r, const struct script_line *l)
 {
     struct pkt p;
     script_roce_packet(r, (uint8_t)l->head, &p);
-    struct script_view v = { .base = &p, .has = wire_roce_op[l->head].flags, .request = is_request(l->head) };
+    struct script_view v = { .base = &p, .has = has_of(l->head), .request = is_request(l->head) };
     p.roce.psn = (uint32_t)(v.request ? r->script->params.peer_psn : r->script->params.psn) & 0xffffff;
     if (v.has & ROCE_OP_AETH)
         p.roce.syndrome = 0x1f;
