@@ -52,6 +52,8 @@ struct endpoint {
     uint16_t         core;       /* host_set_core */
     uint8_t          more_a_turn;/* packets beyond one that it may send before the next in its ring: weighted round robin */
     uint8_t          turn_left;  /* of these, how many are left */
+    uint32_t         context;    /* its entry in the NIC's context cache; 0: not there */
+    uint8_t          claimed;    /* host_claim_connection */
 };
 
 /** Called by an endpoint's owner (verbs, sockets) after anything outside rx/tx/wake changed what it could send, for

@@ -10,7 +10,11 @@ struct host *host_new(struct sim *s, struct port *port, const struct host_params
     if (!h)
         return NULL;
     h->cores = calloc((size_t)params->cores, sizeof *h->cores);
-    if (!h->cores) {
+    if (params->contexts > 0)
+        h->contexts = context_cache_new((uint32_t)params->contexts, params->context_replacement == HOST_CONTEXT_RANDOM, (uint32_t)params->context_fetches,
+                                        sim_seed(s), port_node(port));
+    if (!h->cores || (params->contexts > 0 && !h->contexts)) {
+        free(h->cores);
         free(h);
         return NULL;
     }
@@ -24,8 +28,9 @@ struct host *host_new(struct sim *s, struct port *port, const struct host_params
     h->key_cpu = sim_key_node(h->node, SIM_KIND_WAKE, 0xffffff);
     h->key_rx = sim_key_node(h->node, SIM_KIND_RX, 0xffffff);
     h->key_tx = sim_key_node(h->node, SIM_KIND_TX, 0xffffff);
-    h->direct = params->tx_latency_ps == 0 && params->tx_packet_ps == 0 && params->pcie_rate_bps == 0;
-    h->rx_direct = params->rx_latency_ps == 0 && params->rx_packet_ps == 0 && params->pcie_rate_bps == 0;
+    h->pcie = (struct pcie){ .rate_bps = params->pcie_rate_bps, .max_payload_bytes = (uint32_t)params->pcie_max_payload_bytes };
+    h->direct = params->tx_latency_ps == 0 && params->tx_packet_ps == 0 && params->pcie_rate_bps == 0 && params->dma_read_ps == 0 && params->contexts == 0;
+    h->rx_direct = params->rx_latency_ps == 0 && params->rx_packet_ps == 0 && params->pcie_rate_bps == 0 && params->contexts == 0;
     h->napi_direct = params->irq_latency_ps == 0 && params->irq_ps == 0 && params->irq_gap_ps == 0 && params->tcp_rx_ps == 0 &&
                      params->tcp_ack_ps == 0 && params->napi_packet_ps == 0 && params->dma_latency_ps == 0;
     sim_timer_init(&h->pause_timer, h->key_cpu, NULL, NULL);
@@ -68,6 +73,8 @@ void host_free(struct host *h)
         free_packets(h, &h->cores[i].ring);
         free_packets(h, &h->cores[i].batch);
     }
+    free_packets(h, &h->rx_queue);
+    context_cache_free(h->contexts);
     free_jobs(h->made_jobs);
     while (h->listeners) {
         struct host_listener *l = h->listeners;
@@ -97,6 +104,7 @@ void host_attach(struct host *h, struct endpoint *ep)
     ep->pass = NULL;
     ep->armed_ps = SIM_NEVER_PS;
     ep->in_ring = 0;
+    ep->context = 0;
     sim_timer_init(&ep->timer, sim_key_node(h->node, SIM_KIND_WAKE, ep->id), host_tx_timer, ep);
     endpoint_changed(ep);
 }
@@ -110,6 +118,10 @@ void host_detach(struct host *h, struct endpoint *ep)
     host_map_del_endpoint(&h->tcp, ep);
     if (h->current == ep)
         h->current = NULL;
+    if (h->contexts)
+        context_cache_drop(h->contexts, &ep->context);
+    h->stats.connections -= ep->claimed;
+    ep->claimed = 0;
     ep->host = NULL;
 }
 

@@ -37,6 +37,9 @@ int  host_listen_tcp(struct host *h, uint16_t local_port, struct endpoint *(*acc
 /** Which path packets take: `offloaded` endpoints (RNIC: RoCE, iWARP) run in the NIC at its pipeline's cost; others are
  *  kernel TCP: rx is charged to a core (interrupt, per-segment, GRO), tx to the core that sends. */
 void host_set_offloaded(struct host *h, struct endpoint *ep, bool offloaded);
+/** One more connection for the NIC (until it is detached). Beyond max_connections: SIM_ERR_FULL, or, where software is possible and `beyond`
+ *  says so, it is kernel TCP from now on. Both are counted. */
+int  host_claim_connection(struct host *h, struct endpoint *ep, bool software_possible) SIM_MUST_CHECK;
 /** The core of its application (0 unless said): kernel TCP's softirq and transmit passes go by it. */
 void host_set_core(struct host *h, struct endpoint *ep, uint32_t core);
 /** Priorities (bit i: i) in which the NIC, when its receive buffer passes rx_xoff_bytes, sends PFC pauses. Default none. */
@@ -58,8 +61,12 @@ int64_t host_cpu_busy_ps(const struct host *h);
 void host_doorbell(struct host *h, uint32_t core, sim_fn *fn, void *ctx, void *arg);
 /** The NIC has `bytes` to place in host memory and then a completion to show (0 bytes: completion only). fn runs when the
  *  application on core sees it: DMA write, CQE write, then poll or interrupt and wake-up by completion mode. In order per core.
- *  PCIe is charged for payload as packets arrive, so bytes, the end of the message, adds no more than the DMA latency. */
+ *  PCIe is charged for payload as packets arrive (what had to be kept until its turn: host_place_kept), so bytes, the end of the message,
+ *  adds no more than the DMA latency and the CQE's own way. */
 void host_complete(struct host *h, uint32_t core, uint32_t bytes, sim_fn *fn, void *ctx, void *arg);
+/** Payload that the NIC has kept, since a hole came before it, goes to its place now: moved again as reassembly_memory says; what
+ *  completes from now on is written after it. */
+void host_place_kept(struct host *h, uint64_t bytes);
 
 /* --- kernel socket path --- */
 /** A system call that copies bytes into the kernel; fn runs when the data is in the socket buffer. */
@@ -71,9 +78,15 @@ struct host_stats {
     uint64_t doorbells, interrupts, syscalls, completions, rx_packets, tx_packets, rx_drops;
     uint64_t polls_busy_ps;      /* of the busy time, what polling and spinning took (up to the last host_cpu_busy_ps) */
     uint64_t wakeups, softirq_passes, gro_segments, tx_passes, pause_frames;
+    uint64_t context_hits, context_misses;
+    uint64_t refetches;          /* retransmitted packets whose payload was read from host memory again */
+    uint64_t kept_bytes;         /* payload moved a second time */
+    uint64_t connections, refused_connections, software_connections;
     uint64_t tx_asked;           /* endpoints asked for a packet: those that had none are the scheduler's waste */
 };
 const struct host_stats *host_stats(const struct host *h);
+/** Bytes that have crossed PCIe, TLP headers not counted: to the NIC, to host memory. */
+void host_pcie_bytes(const struct host *h, uint64_t *to_nic, uint64_t *to_host);
 
 #ifdef __cplusplus
 }

@@ -185,15 +185,34 @@ static void app_tell(struct host_core *c, struct host_job *job, bool by_irq)
 
 /* --- verbs --- */
 
+/* The WQE's own bytes take their turn on PCIe, between payload. */
+static void wqe_there(struct sim *s, void *ctx, void *arg)
+{
+    struct host_job *job = arg;
+    sim_fn *fn = job->fn;
+    void *fn_ctx = job->ctx, *fn_arg = job->arg;
+    host_job_free(ctx, job);
+    fn(s, fn_ctx, fn_arg);
+}
+
+static void wqe_comes(struct sim *s, void *ctx, void *arg)
+{
+    struct host *h = ctx;
+    sim_at(s, pcie_move(&h->pcie, PCIE_READ, sim_now(s), (uint64_t)h->par.wqe_bytes), h->key_cpu, wqe_there, h, arg);
+}
+
 void host_doorbell(struct host *h, uint32_t core, sim_fn *fn, void *ctx, void *arg)
 {
     struct host_core *c = host_core_at(h, core);
     core_used(c);
-    int64_t at = core_charge(c, h->par.post_ps) + h->par.doorbell_latency_ps;
+    int64_t at = core_charge(c, h->par.post_ps) + h->par.doorbell_latency_ps + h->par.doorbell_reads * h->par.dma_read_ps;
     h->stats.doorbells++;
     at = host_max_ps(at, h->wqe_free_ps) + h->par.wqe_ps;
     h->wqe_free_ps = at;                            /* so doorbells stay in order too */
-    sim_at(h->sim, at, h->key_cpu, fn, ctx, arg);
+    if (h->par.wqe_bytes > 0)
+        sim_at(h->sim, at, h->key_cpu, wqe_comes, h, host_job_new(h, core, 0, fn, ctx, arg));
+    else
+        sim_at(h->sim, at, h->key_cpu, fn, ctx, arg);
 }
 
 static void completion_visible(struct sim *s, void *ctx, void *arg)
@@ -208,8 +227,14 @@ void host_complete(struct host *h, uint32_t core, uint32_t bytes, sim_fn *fn, vo
     (void)bytes;
     h->stats.completions++;
     struct host_job *job = host_job_new(h, c->id, h->par.cqe_ps, fn, ctx, arg);
-    if (h->par.dma_latency_ps > 0)
-        sim_at(h->sim, sim_now(h->sim) + h->par.dma_latency_ps, h->key_cpu, completion_visible, c, job);
+    int64_t wait = h->par.dma_latency_ps;
+    if (h->par.cqe_bytes > 0) {                     /* it goes in turn with what has already been received, not after what waits to be */
+        (void)pcie_move(&h->pcie, PCIE_WRITE, sim_now(h->sim), (uint64_t)h->par.cqe_bytes);
+        wait += pcie_time_ps(&h->pcie, PCIE_WRITE, (uint64_t)h->par.cqe_bytes);
+    }
+    wait += host_max_ps(0, h->kept_ps - sim_now(h->sim));
+    if (wait > 0)
+        sim_at(h->sim, sim_now(h->sim) + wait, h->key_cpu, completion_visible, c, job);
     else
         app_tell(c, job, true);
 }

@@ -4,7 +4,9 @@
 #define RNICSIM_HOST_HOST_INTERNAL_H
 
 #include "../fabric/fabric.h"
+#include "context_cache.h"
 #include "host.h"
+#include "pcie.h"
 
 /* --- demultiplexing: open addressing, linear probing, deletion by moving back --- */
 struct host_map { uint64_t *keys; struct endpoint **eps; uint32_t cap, used; };
@@ -77,6 +79,12 @@ struct host {
     struct { uint32_t frame_len; int64_t wire_ps; } wire_cache[8];
     /* verbs */
     int64_t  wqe_free_ps;
+    /* PCIe and contexts */
+    struct pcie pcie;
+    struct context_cache *contexts;                 /* NULL: all fit */
+    int64_t  kept_ps;                               /* when the last kept payload has been placed */
+    struct host_fifo rx_queue;                      /* with contexts: what waits for the receive pipeline */
+    bool     rx_armed;
     /* receive */
     int64_t  rx_free_ps;
     uint64_t rx_bytes;
@@ -107,6 +115,10 @@ struct endpoint *host_rx_lookup(struct host *h, const struct pkt *p);
 /* host_softirq.c */
 /** false: the core's receive ring is full, the packet stays the caller's. */
 bool host_softirq_rx(struct host *h, struct pkt *p, uint32_t core);
+
+/* host_nic.c */
+/** The NIC needs the context of ep for a packet: when its work on it can begin and when the context is there. */
+struct context_use host_context(struct host *h, struct endpoint *ep);
 
 /* host_cpu.c */
 struct host_job *host_job_new(struct host *h, uint32_t core, int64_t cost_ps, sim_fn *fn, void *ctx, void *arg);

@@ -23,16 +23,20 @@ void host_unbind_tcp(struct host *h, uint32_t remote_addr, uint16_t remote_port,
     host_map_del(&h->tcp, tcp_key(remote_addr, remote_port, local_port));
 }
 
-struct endpoint *host_rx_lookup(struct host *h, const struct pkt *p)
+/* Of a connection that there is already. */
+static struct endpoint *connected(const struct host *h, const struct pkt *p)
 {
     if (p->dst != h->addr)
         return NULL;
     if (p->kind == PKT_ROCE)
         return host_map_find(&h->roce, p->roce.dqpn);
-    if (p->kind != PKT_TCP)
-        return NULL;
-    struct endpoint *ep = host_map_find(&h->tcp, tcp_key(p->src, p->sport, p->dport));
-    if (ep || (p->tcp.flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
+    return p->kind == PKT_TCP ? host_map_find(&h->tcp, tcp_key(p->src, p->sport, p->dport)) : NULL;
+}
+
+struct endpoint *host_rx_lookup(struct host *h, const struct pkt *p)
+{
+    struct endpoint *ep = connected(h, p);
+    if (ep || p->kind != PKT_TCP || p->dst != h->addr || (p->tcp.flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
         return ep;
     for (struct host_listener *l = h->listeners; l; l = l->next)
         if (l->port == p->dport)
@@ -131,6 +135,42 @@ static void pipeline_done(struct sim *s, void *ctx, void *arg)
     classify(h, p);
 }
 
+/* The pipeline takes a packet at begin_ps; it is through when its payload has crossed PCIe, wait_ps later if its context must come first. */
+static void serve(struct host *h, struct pkt *p, int64_t begin_ps, int64_t wait_ps)
+{
+    h->rx_free_ps = host_max_ps(begin_ps + h->par.rx_packet_ps, pcie_move(&h->pcie, PCIE_WRITE, begin_ps, p->payload_len));
+    sim_at(h->sim, h->rx_free_ps + wait_ps + h->par.rx_latency_ps, h->key_rx, pipeline_done, h, p);
+}
+
+/* --- with contexts: what is in the cache counts when a packet's turn comes, so packets wait in a queue --- */
+
+static void queue_event(struct sim *s, void *ctx, void *arg);
+
+static void queue_run(struct host *h)
+{
+    while (h->rx_queue.head && h->rx_free_ps <= sim_now(h->sim)) {
+        struct pkt *p = host_fifo_pop(&h->rx_queue);
+        struct endpoint *ep = connected(h, p);
+        struct context_use use = { sim_now(h->sim), sim_now(h->sim), true, false };
+        if (ep && ep->offloaded)
+            use = host_context(h, ep);
+        serve(h, p, use.begin_ps, use.ready_ps - use.begin_ps);
+    }
+    if (h->rx_queue.head && !h->rx_armed) {
+        h->rx_armed = true;
+        sim_at(h->sim, h->rx_free_ps, h->key_rx, queue_event, h, NULL);
+    }
+}
+
+static void queue_event(struct sim *s, void *ctx, void *arg)
+{
+    struct host *h = ctx;
+    (void)s;
+    (void)arg;
+    h->rx_armed = false;
+    queue_run(h);
+}
+
 void host_rx_arrive(void *owner, struct port *port, struct pkt *p)
 {
     struct host *h = owner;
@@ -144,7 +184,10 @@ void host_rx_arrive(void *owner, struct port *port, struct pkt *p)
         return;
     }
     buffer_grow(h, p->frame_len);
-    int64_t service = host_max_ps(h->par.rx_packet_ps, host_bytes_ps(p->payload_len, h->par.pcie_rate_bps));
-    h->rx_free_ps = host_max_ps(sim_now(h->sim), h->rx_free_ps) + service;
-    sim_at(h->sim, h->rx_free_ps + h->par.rx_latency_ps, h->key_rx, pipeline_done, h, p);
+    if (h->contexts) {
+        host_fifo_push(&h->rx_queue, p);
+        queue_run(h);
+    } else {
+        serve(h, p, host_max_ps(sim_now(h->sim), h->rx_free_ps), 0);
+    }
 }

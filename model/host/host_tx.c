@@ -241,6 +241,24 @@ static unsigned choose_prio(struct host *h, unsigned mask)
     return prio;
 }
 
+/* The engine takes a packet: its payload crosses PCIe meanwhile. Returns when it comes out of the pipeline, later if the context must be fetched
+ * or the payload be read once more, the doorbell's reads being long past. */
+static int64_t serve(struct host *h, struct endpoint *ep, const struct pkt *p)
+{
+    int64_t begin = sim_now(h->sim), wait = 0;
+    if (h->contexts && ep->offloaded) {
+        struct context_use use = host_context(h, ep);
+        wait = use.ready_ps - use.begin_ps;
+        begin = use.begin_ps;
+    }
+    if (p->flags & PKT_F_RETX && p->payload_len && ep->offloaded) {
+        h->stats.refetches++;
+        wait += h->par.dma_read_ps;
+    }
+    h->engine_free_ps = host_max_ps(begin + h->par.tx_packet_ps, pcie_move(&h->pcie, PCIE_READ, begin, p->payload_len));
+    return h->engine_free_ps + wait + h->par.tx_latency_ps;
+}
+
 /* The next packet of a priority's ring; who has none leaves the ring. */
 static struct pkt *ask_ring(struct host *h, unsigned prio)
 {
@@ -268,7 +286,7 @@ static struct pkt *ask_ring(struct host *h, unsigned prio)
         if (h->direct)
             h->port_free_ps = now + wire_ps(h, p->frame_len);
         else
-            h->engine_free_ps = now + host_max_ps(h->par.tx_packet_ps, host_bytes_ps(p->payload_len, h->par.pcie_rate_bps));
+            p->stamp_ps = serve(h, ep, p);
         review(h, ep, ep->core, horizon(h), false);
         return p;
     }
@@ -300,7 +318,7 @@ static void engine_run(struct host *h)
         }
         struct pkt *p = ask_ring(h, choose_prio(h, mask));
         if (p)
-            pipeline(h, p, h->engine_free_ps + h->par.tx_latency_ps);
+            pipeline(h, p, p->stamp_ps);
     }
 }
 

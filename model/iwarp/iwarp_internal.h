@@ -117,6 +117,7 @@ struct iwarp_qp {
     uint64_t placed_to;            /* what is delivered below this has been placed and dealt with */
     struct iwarp_early *early;     /* ring, by offset */
     uint32_t early_cap, early_head, early_tail;
+    uint64_t kept_bytes;        /* of TCP's reassembled_bytes, what the host has been told of */
     uint32_t rx_msn[IWARP_QUEUES]; /* expected */
     uint32_t recv_bytes;           /* placed of the Send that is coming in */
     uint8_t  recv_opcode;

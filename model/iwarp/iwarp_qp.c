@@ -286,7 +286,9 @@ static int open_tcp(struct rnic_qp *qp, const struct iwarp_peer *peer, bool init
     struct host *h = rnic_dev_host(qp->dev);
     if (h == NULL)
         return SIM_OK; /* opened by the first call that brings the time */
-    int bad = host_bind_tcp(h, peer->addr.remote_addr, peer->addr.remote_port, peer->addr.local_port, &qp->ep);
+    int bad = host_claim_connection(h, &qp->ep, true);
+    if (!bad)
+        bad = host_bind_tcp(h, peer->addr.remote_addr, peer->addr.remote_port, peer->addr.local_port, &qp->ep);
     if (bad) {
         tcp_free(q->tcp);
         q->tcp = NULL;

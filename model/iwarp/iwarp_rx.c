@@ -200,6 +200,11 @@ static uint32_t gather_start(struct iwarp_qp *q, uint64_t off, const struct pkt 
 void iwarp_rx_deliver(void *user, int64_t now_ps, uint64_t off, const struct pkt *p, uint32_t from, uint32_t len)
 {
     struct iwarp_qp *q = user;
+    uint64_t kept = tcp_counters(q->tcp)->reassembled_bytes - q->kept_bytes;
+    if (kept > 0 && rnic_dev_host(q->base.dev) != NULL) {
+        q->kept_bytes += kept;
+        host_place_kept(rnic_dev_host(q->base.dev), kept);
+    }
     while (len > 0) {
         uint32_t n = len;
         if (q->phase == IWARP_START && p != NULL)

@@ -328,7 +328,9 @@ static int attach(struct roce_qp *q)
     struct host *h = rnic_dev_host(q->base.dev);
     if (h == NULL)
         return SIM_OK;
-    int bad = host_bind_roce(h, q->base.qpn, &q->base.ep);
+    int bad = host_claim_connection(h, &q->base.ep, false);
+    if (!bad)
+        bad = host_bind_roce(h, q->base.qpn, &q->base.ep);
     if (!bad) {
         host_attach(h, &q->base.ep);
         host_set_offloaded(h, &q->base.ep, true);

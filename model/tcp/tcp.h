@@ -83,7 +83,7 @@ uint64_t tcp_pipe(const struct tcp_conn *c);
 /** reassembly_peak_bytes: most out-of-order payload kept at once. sent_segments: all packets; acks_sent: those with neither data, SYN nor FIN; sacked: segments; timer_waits: times a
  *  retransmission, tail-loss or window-probe timer fired with something to send; delayed_ack_timeouts are apart. */
 struct tcp_counters { uint64_t sent_segments, retransmitted_segments, retransmitted_bytes, timeouts, fast_retransmits, tlp_probes, dup_acks_in,
-    out_of_order_in, sacked, received_segments, reassembly_drops, acks_sent, timer_waits, delayed_ack_timeouts, window_probes, paws_drops,
+    out_of_order_in, sacked, received_segments, reassembly_drops, reassembled_bytes, acks_sent, timer_waits, delayed_ack_timeouts, window_probes, paws_drops,
     duplicates_in, challenge_acks, ce_in, ece_in, sent_bytes, delivered_bytes, reassembly_peak_bytes; };
 const struct tcp_counters *tcp_counters(const struct tcp_conn *c);
 

@@ -179,6 +179,8 @@ static void take_payload(struct tcp_conn *c, int64_t now_ps, struct pkt *p, uint
     bool hole = !tcp_reasm_empty(&c->reasm);
     hand_over(c, now_ps, p, skip, len);
     for (struct tcp_piece *piece; (piece = tcp_reasm_take(&c->reasm, c->rcv_nxt)) != NULL;) {
+        if (piece->held)
+            c->counters.reassembled_bytes += piece->to - piece->from;
         hand_over(c, now_ps, piece->held ? &piece->pkt : NULL, piece->at, (uint32_t)(piece->to - piece->from));
         tcp_reasm_done(&c->reasm, piece);
     }

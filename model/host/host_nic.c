@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the NIC itself must remember: its connections, their contexts, payload that waits for its turn. */
+#include "host_internal.h"
+
+struct context_use host_context(struct host *h, struct endpoint *ep)
+{
+    uint64_t bytes = (uint64_t)h->par.context_bytes;
+    struct context_use use = context_cache_touch(h->contexts, &ep->context, sim_now(h->sim), h->par.dma_read_ps + pcie_time_ps(&h->pcie, PCIE_READ, bytes));
+    h->stats.context_hits += use.hit;
+    h->stats.context_misses += !use.hit;
+    if (!use.hit)
+        (void)pcie_move(&h->pcie, PCIE_READ, sim_now(h->sim), bytes);
+    if (use.replaced)
+        (void)pcie_move(&h->pcie, PCIE_WRITE, sim_now(h->sim), bytes);
+    return use;
+}
+
+int host_claim_connection(struct host *h, struct endpoint *ep, bool software_possible)
+{
+    if (ep->claimed)
+        return SIM_OK;
+    if (h->par.max_connections == 0 || h->stats.connections < (uint64_t)h->par.max_connections) {
+        h->stats.connections++;
+        ep->claimed = 1;
+        return SIM_OK;
+    }
+    if (!software_possible || h->par.beyond == HOST_BEYOND_REFUSE) {
+        h->stats.refused_connections++;
+        return SIM_ERR_FULL;
+    }
+    h->stats.software_connections++;
+    ep->offloaded = 0;
+    return SIM_OK;
+}
+
+void host_place_kept(struct host *h, uint64_t bytes)
+{
+    int64_t now = sim_now(h->sim);
+    if (h->par.reassembly_memory == HOST_REASSEMBLY_NONE)
+        return;
+    h->stats.kept_bytes += bytes;
+    h->kept_ps = host_max_ps(h->kept_ps, pcie_move(&h->pcie, PCIE_WRITE, now, bytes));
+    if (h->par.reassembly_memory == HOST_REASSEMBLY_HOST)           /* written back as it comes in */
+        h->kept_ps = host_max_ps(h->kept_ps, pcie_move(&h->pcie, PCIE_READ, now, bytes) + h->par.dma_read_ps);
+}
+
+void host_pcie_bytes(const struct host *h, uint64_t *to_nic, uint64_t *to_host)
+{
+    *to_nic = h->pcie.bytes[PCIE_READ];
+    *to_host = h->pcie.bytes[PCIE_WRITE];
+}
