@@ -84,7 +84,7 @@ static bool profile_about(const struct param_table *table, const char *profile, 
 /* table: of the element, or of the choice that the profiles are of. */
 static void put_profiles(FILE *f, const struct scenario_element *e, const struct param_table *table)
 {
-    char words[300], word[64], value[64], name[64], about[400];
+    char words[300], word[64], value[64], name[64], about[600];
     scenario_profile_words(e, table, words, sizeof words);
     for (const char *w = words; *w;) {
         w = next_word(w, word, sizeof word);
@@ -273,7 +273,7 @@ static void md_table(FILE *f, const struct scenario_element *e, const struct par
 
 static void md_profiles(FILE *f, const struct scenario_element *e, const struct param_table *table)
 {
-    char words[300], word[64], value[64], name[64], about[400];
+    char words[300], word[64], value[64], name[64], about[600];
     scenario_profile_words(e, table, words, sizeof words);
     for (const char *w = words; *w;) {
         w = next_word(w, word, sizeof word);

@@ -10,6 +10,7 @@
 #include "run_net.h"
 
 #include <malloc.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +111,19 @@ static uint64_t wire_bytes(const struct net *n)
     return sum;
 }
 
+static void refused(const struct run *r)
+{
+    const struct scenario_transport *t = r->net.transport;
+    const struct host_params *h = t->host;
+    snprintf(r->err, r->errlen, "%s:%d: transport \"%s\": host %u would need more than the %" PRId64 " connections that its NIC takes (host max-connections)%s", r->sc->path, t->line,
+             t->name, r->net.refused_host, h->max_connections, t->kind == SCENARIO_IWARP ? "; with beyond=\"software\" the rest would run in software" : "");
+}
+
 static int set_up(struct run *r)
 {
     wl_connect_all(r->wl);
+    if (r->net.refused)
+        return refused(r), SIM_ERR_PARAM;
     if (r->out_of_memory)
         return snprintf(r->err, r->errlen, "a connection was refused or memory is exhausted"), SIM_ERR_NOMEM;
     if (net_waiting(&r->net) > 0) {
@@ -287,9 +298,31 @@ static void take_counters(const struct run *r, struct result *out)
         }
 }
 
+/* What NICs with contexts, kept payload or a limit have to tell. */
+static void take_nics(const struct net *n, struct result *out)
+{
+    for (uint32_t i = 0; i < n->nhosts; i++) {
+        const struct host_stats *s = host_stats(n->hosts[i].host);
+        const struct host_params *p = host_params(n->hosts[i].host);
+        if (p->contexts > 0) {
+            add_counter(out, "context_hits", s->context_hits);
+            add_counter(out, "context_misses", s->context_misses);
+        }
+        if (p->dma_read_ps > 0)
+            add_counter(out, "dma_refetches", s->refetches);
+        if (p->reassembly_memory != HOST_REASSEMBLY_NONE)
+            add_counter(out, "kept_bytes", s->kept_bytes);
+        if (p->max_connections > 0) {
+            add_counter(out, "connections_refused", s->refused_connections);
+            add_counter(out, "connections_in_software", s->software_connections);
+        }
+    }
+}
+
 static int take_hosts(const struct run *r, struct result *out)
 {
     const struct net *n = &r->net;
+    take_nics(n, out);
     out->hosts = calloc(n->nhosts, sizeof *out->hosts);
     if (!out->hosts)
         return snprintf(r->err, r->errlen, "out of memory for %u hosts", n->nhosts), SIM_ERR_NOMEM;

@@ -236,8 +236,9 @@ static int connect_roce(struct net *n, struct net_conn *c, uint32_t id)
             .remote_psn = roce_qp_first_psn(c->qp[!e]), .path_mtu_bytes = (uint32_t)t->roce->mtu_bytes, .prio = c->prio,
             .dscp = c->dscp, .ttl = TTL, .base_rtt_ps = net_base_rtt_ps(n, c->src, c->dst),
         };
-        if (roce_qp_connect(c->qp[e], &peer) != SIM_OK)
-            return SIM_ERR_STATE;
+        int rc = roce_qp_connect(c->qp[e], &peer);
+        if (rc != SIM_OK)
+            return rc;
     }
     c->up = 2;
     return SIM_OK;
@@ -310,6 +311,10 @@ struct net_conn *net_connect(struct net *n, uint32_t src, uint32_t dst, uint8_t 
     case SCENARIO_ROCE:  rc = connect_roce(n, c, id); break;
     case SCENARIO_IWARP: rc = connect_iwarp(n, c, id, port); break;
     default:             rc = connect_tcp(n, c, id, port); break;
+    }
+    if (rc == SIM_ERR_FULL && !n->refused) {
+        n->refused = true;
+        n->refused_host = host_stats(n->hosts[src].host)->refused_connections ? src : dst;
     }
     if (rc != SIM_OK)
         return NULL;

@@ -48,6 +48,8 @@ struct net {
     struct net_host *hosts;
     struct net_conn *conns;
     uint32_t nconns;             /* made so far */
+    bool     refused;            /* a NIC has as many connections as it takes */
+    uint32_t refused_host;
     uint32_t waiting;            /* connections that are not up yet */
     uint64_t max_message_bytes;
 };

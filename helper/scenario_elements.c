@@ -47,7 +47,7 @@ PARAM_TABLE(cdf_point_params, CDF_POINT_PARAMS)
 #undef PARAM_STRUCT
 
 #define NAME_ATTR(what) { "name", ATTR_NAME, true, NULL, what }
-#define HOST_PROFILES "ideal|rnic-roce|rnic-iwarp|kernel"
+#define HOST_PROFILES "ideal|rnic-roce|rnic-iwarp|connectx5-like|connectx6-like|connectx7-like|chelsio-t6-like|kernel"
 #define TCP_PROFILES "kernel|linux|toe"
 
 #define NO_ATTRS { { NULL, ATTR_TEXT, false, NULL, NULL } }

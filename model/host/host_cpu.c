@@ -198,7 +198,7 @@ static void wqe_there(struct sim *s, void *ctx, void *arg)
 static void wqe_comes(struct sim *s, void *ctx, void *arg)
 {
     struct host *h = ctx;
-    sim_at(s, pcie_move(&h->pcie, PCIE_READ, sim_now(s), (uint64_t)h->par.wqe_bytes), h->key_cpu, wqe_there, h, arg);
+    sim_at(s, pcie_move(&h->pcie, PCIE_READ, sim_now(s), (uint64_t)h->par.wqe_read_bytes), h->key_cpu, wqe_there, h, arg);
 }
 
 void host_doorbell(struct host *h, uint32_t core, sim_fn *fn, void *ctx, void *arg)
@@ -209,7 +209,7 @@ void host_doorbell(struct host *h, uint32_t core, sim_fn *fn, void *ctx, void *a
     h->stats.doorbells++;
     at = host_max_ps(at, h->wqe_free_ps) + h->par.wqe_ps;
     h->wqe_free_ps = at;                            /* so doorbells stay in order too */
-    if (h->par.wqe_bytes > 0)
+    if (h->par.wqe_read_bytes > 0)
         sim_at(h->sim, at, h->key_cpu, wqe_comes, h, host_job_new(h, core, 0, fn, ctx, arg));
     else
         sim_at(h->sim, at, h->key_cpu, fn, ctx, arg);
@@ -228,9 +228,9 @@ void host_complete(struct host *h, uint32_t core, uint32_t bytes, sim_fn *fn, vo
     h->stats.completions++;
     struct host_job *job = host_job_new(h, c->id, h->par.cqe_ps, fn, ctx, arg);
     int64_t wait = h->par.dma_latency_ps;
-    if (h->par.cqe_bytes > 0) {                     /* it goes in turn with what has already been received, not after what waits to be */
-        (void)pcie_move(&h->pcie, PCIE_WRITE, sim_now(h->sim), (uint64_t)h->par.cqe_bytes);
-        wait += pcie_time_ps(&h->pcie, PCIE_WRITE, (uint64_t)h->par.cqe_bytes);
+    if (h->par.cqe_write_bytes > 0) {                     /* it goes in turn with what has already been received, not after what waits to be */
+        (void)pcie_move(&h->pcie, PCIE_WRITE, sim_now(h->sim), (uint64_t)h->par.cqe_write_bytes);
+        wait += pcie_time_ps(&h->pcie, PCIE_WRITE, (uint64_t)h->par.cqe_write_bytes);
     }
     wait += host_max_ps(0, h->kept_ps - sim_now(h->sim));
     if (wait > 0)

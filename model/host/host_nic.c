@@ -4,7 +4,7 @@
 
 struct context_use host_context(struct host *h, struct endpoint *ep)
 {
-    uint64_t bytes = (uint64_t)h->par.context_bytes;
+    uint64_t bytes = (uint64_t)h->par.context_size_bytes;
     struct context_use use = context_cache_touch(h->contexts, &ep->context, sim_now(h->sim), h->par.dma_read_ps + pcie_time_ps(&h->pcie, PCIE_READ, bytes));
     h->stats.context_hits += use.hit;
     h->stats.context_misses += !use.hit;

@@ -42,13 +42,13 @@ enum host_reassembly_memory { HOST_REASSEMBLY_NONE, HOST_REASSEMBLY_CARD, HOST_R
     X(rx_xoff_bytes, BYTES, 1048576, 2048, INT64_C(1099511627776), NULL, "receive buffer in use at which the NIC pauses its lossless priorities; half of it resumes them", "guess; leaves headroom for 1 MiB on the way") \
     X(pcie_rate_bps, RATE, 0, 0, 10000000000000.0, NULL, "PCIe throughput each way for payload; 0: costs no time", "zero in the ideal host") \
     X(pcie_max_payload_bytes, BYTES, 0, 0, 4096, NULL, "PCIe Max_Payload_Size: each so many bytes of a transfer are a packet whose header is charged too (24 bytes of a write, 20 of a read's completion); 0: headers are not charged", "PCI Express Base Specification 3.0, 2.2, 3.6, 4.2.2") \
-    X(dma_read_ps, TIME, 0, 0, HOST_MS, NULL, "round trip of a DMA read from host memory that the NIC must wait for: a context that it does not hold, payload to retransmit, doorbell reads; its bytes are charged to PCIe beside", "zero in the ideal host; measured 0.5 to 1 us (Neugebauer et al., SIGCOMM'18)") \
+    X(dma_read_ps, TIME, 0, 0, HOST_MS, NULL, "round trip of a DMA read from host memory that the NIC must wait for: a context that it does not hold, payload to retransmit, doorbell reads; its bytes are charged to PCIe beside", "zero in the ideal host; Neugebauer et al., SIGCOMM'18, measure such round trips") \
     X(doorbell_reads, COUNT, 0, 0, 4, NULL, "DMA reads one after another from doorbell to the first packet: 2 for WQE and then payload, 1 if the doorbell carries the WQE; 0: inline, or doorbell-latency covers them", "Kalia, Kaminsky and Andersen, ATC'16, section 2") \
-    X(wqe_bytes, BYTES, 0, 0, 4096, NULL, "PCIe bytes read per WQE", "zero in the ideal host") \
-    X(cqe_bytes, BYTES, 0, 0, 4096, NULL, "PCIe bytes written per completion", "zero in the ideal host") \
+    X(wqe_read_bytes, BYTES, 0, 0, 4096, NULL, "PCIe bytes read per WQE", "zero in the ideal host") \
+    X(cqe_write_bytes, BYTES, 0, 0, 4096, NULL, "PCIe bytes written per completion", "zero in the ideal host") \
     /* connection contexts */ \
     X(contexts, COUNT, 0, 0, 10000000, NULL, "contexts of connections (QPs) that the NIC's cache holds; a packet, sent or received, of another waits for a DMA read of its context; 0: all fit", "zero in the ideal host") \
-    X(context_bytes, BYTES, 0, 0, 65536, NULL, "PCIe bytes of a context: read when it is missed, and as many written for the one that it replaces", "zero in the ideal host") \
+    X(context_size_bytes, BYTES, 0, 0, 65536, NULL, "PCIe bytes of a context: read when it is missed, and as many written for the one that it replaces", "zero in the ideal host") \
     X(context_replacement, ENUM, 0, 0, 1, HOST_CONTEXT_REPLACEMENTS, "which context makes room: the least recently used or a random one", "guess; vendors do not tell") \
     X(context_fetches, COUNT, 1, 1, 64, NULL, "contexts fetched at the same time; a further miss holds up the pipeline", "guess; vendors do not tell") \
     X(max_connections, COUNT, 0, 0, 100000000, NULL, "connections (QPs) that the NIC takes; 0: any number", "zero in the ideal host") \

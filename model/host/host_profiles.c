@@ -51,6 +51,59 @@ static void set_rnic_iwarp(struct host_params *p)
     p->rx_packet_ps = NS(12);
 }
 
+/* PCIe lanes x GT/s x 128/130; frames of descriptors and completions as the Linux drivers of both families have them. */
+static void set_pcie(struct host_params *p, double gigabits)
+{
+    p->pcie_rate_bps = (int64_t)(gigabits * 1e9);
+    p->pcie_max_payload_bytes = 256;
+    p->wqe_read_bytes = 64;
+    p->cqe_write_bytes = 64;
+    p->dma_read_ps = NS(700);
+}
+
+static void set_connectx(struct host_params *p, double pcie_gigabits)
+{
+    set_rnic_roce(p);
+    set_pcie(p, pcie_gigabits);
+    p->contexts = 450;
+    p->context_size_bytes = 375;
+    p->context_replacement = HOST_CONTEXT_RANDOM;
+    p->context_fetches = 8;
+}
+
+static void set_connectx5(struct host_params *p) { set_connectx(p, 126.03); }
+
+static void set_connectx6(struct host_params *p)
+{
+    set_connectx(p, 252.06);
+    p->wqe_ps = p->tx_packet_ps = p->rx_packet_ps = 4651;       /* 215 million a second */
+}
+
+static void set_connectx7(struct host_params *p)
+{
+    set_connectx6(p);
+    set_pcie(p, 504.12);
+    p->tx_fifo_bytes = 65536;
+}
+
+static void set_chelsio_t6(struct host_params *p)
+{
+    set_rnic_iwarp(p);
+    set_pcie(p, 126.03);
+    p->tx_latency_ps = NS(400);
+    p->rx_latency_ps = NS(400);
+    p->contexts = 450;
+    p->context_size_bytes = 375;
+    p->context_replacement = HOST_CONTEXT_RANDOM;
+    p->context_fetches = 8;
+    p->max_connections = 32768;
+    p->reassembly_memory = HOST_REASSEMBLY_CARD;
+    p->tcp_tx_ps = NS(700);           /* of connections in software, as in the kernel profile */
+    p->tcp_rx_ps = NS(650);
+    p->tcp_ack_ps = NS(350);
+    p->napi_packet_ps = NS(120);
+}
+
 static void set_kernel(struct host_params *p)
 {
     p->cores = 4;
@@ -83,6 +136,18 @@ const struct host_profile host_profiles[] = {
     { "rnic-iwarp",
       "Chelsio T5-like. Measured: about 1.5 us end to end one way. Guess: the division; longer pipelines than rnic-roce are the TCP "
       "offload engine; rates, PCIe, interrupt and wake-up costs", set_rnic_iwarp },
+    { "connectx5-like",
+      "Vendor: PCIe 3.0 x16 (docs.nvidia.com, ConnectX-5 Interfaces): 126.03 Gb/s each way. Measured: Max_Payload_Size 256 (an lspci listing); fewer than 450 "
+      "connections at peak rate (StaR, ICNP'21); 375 B a connection (eRPC, NSDI'19); latency as rnic-roce. Guess: 700 ns a DMA read, random replacement, "
+      "8 fetches at a time, all rates, the division", set_connectx5 },
+    { "connectx6-like",
+      "Vendor: PCIe 4.0 x16: 252.06 Gb/s; 215 million messages a second; below 0.8 us (docs.nvidia.com, ConnectX-6 EN manual and product brief). "
+      "Guess: contexts and DMA reads as connectx5-like, the division", set_connectx6 },
+    { "connectx7-like",
+      "Vendor: PCIe 5.0 x16: 504.12 Gb/s, ports up to 400 Gb/s (docs.nvidia.com, ConnectX-7 manual). Guess: all else, as connectx6-like", set_connectx7 },
+    { "chelsio-t6-like",
+      "Vendor: below 1 us through the hardware (chelsio.com, Terminator 6). Measured: nothing of its own that we know of; T5 about 1.5 us end to end. Guess: PCIe 3.0 "
+      "x16, contexts as connectx5-like (so that a comparison is of protocols), 32,768 connections, reassembly on the card, the division, all rates", set_chelsio_t6 },
     { "kernel",
       "Linux kernel TCP with interrupts. Measured: ping-pong 12 us a round trip (RDMA on the same kind of host 2.9 us), so about 6 us one way. "
       "Guess: the division among system call, stack, interrupt, softirq and wake-up, all copy and per-segment costs", set_kernel },

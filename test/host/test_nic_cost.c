@@ -194,7 +194,7 @@ static void unloaded_latency_is_the_sum_of_its_parts(void **state)
     p.tx_latency_ps = 300 * NS;
     p.rx_latency_ps = 310 * NS;
     p.pcie_rate_bps = INT64_C(80000000000);                      /* 10 bytes a ns */
-    p.context_bytes = 500;
+    p.context_size_bytes = 500;
     w = world(&p, &p, PKT_ROCE);
     for (int warm = 0; warm < 2; warm++) {
         int64_t begin = sim_now(w->n.s);
@@ -331,8 +331,8 @@ static void doorbells_read_and_completions_write(void **state)
     p.dma_read_ps = 600 * NS;
     p.pcie_rate_bps = INT64_C(64000000000);                      /* 8 bytes a ns */
     p.pcie_max_payload_bytes = 256;
-    p.wqe_bytes = 60;
-    p.cqe_bytes = 64;
+    p.wqe_read_bytes = 60;
+    p.cqe_write_bytes = 64;
     p.dma_latency_ps = 180 * NS;
     struct world *w = world(&p, &p, PKT_ROCE);
     struct seen posted = { -1 }, done = { -1 };
