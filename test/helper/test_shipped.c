@@ -122,6 +122,8 @@ static void buffer_sharing(void **state) { (void)state; check_scenario("scenario
 static void deadlock(void **state) { (void)state; check_scenario("scenarios/deadlock.xml"); }
 static void tuning_mistakes(void **state) { (void)state; check_scenario("scenarios/tuning-mistakes.xml"); }
 
+static void connection_scaling(void **state) { (void)state; check_scenario("scenarios/connection-scaling.xml"); }
+
 static void self_slowdown_is_exactly_one_alone(void **state)
 {
     (void)state;
@@ -209,7 +211,8 @@ int main(void)
         cmocka_unit_test(dcqcn_convergence), cmocka_unit_test(join_and_leave), cmocka_unit_test(hpcc_incast), cmocka_unit_test(dctcp_two_bottlenecks),
         cmocka_unit_test(direct_placement),
         cmocka_unit_test(direct_placement_spares_memory),
-        cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(deadlock), cmocka_unit_test(tuning_mistakes),
+        cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(deadlock), cmocka_unit_test(connection_scaling),
+        cmocka_unit_test(tuning_mistakes),
         cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders), cmocka_unit_test(steady_state_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
