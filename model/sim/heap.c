@@ -95,29 +95,34 @@ static void take(struct sim_heap *h, uint32_t i)
         sift_down(h, i, last);
 }
 
-/* Bring the top to its timer's time, then tell the tournament. */
+/* Bring the top to its timer's time, then find the heap's place in the line. */
 static void settle(struct sim *s)
 {
     struct sim_heap *h = &s->heap;
-    const struct sim_leaf *was = &s->tree[s->leaves];
-    struct sim_leaf v = { SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, 0 };
+    const struct sim_head *was = &s->head[SIM_HEAP];
+    struct sim_head v = SIM_HEAD_NEVER;
 
     while (h->count) {
         struct sim_heap_entry e = h->e[0];
         const struct sim_timer *t = e.item;
 
         if ((e.order & ONCE) || e.order == t->seq) {
-            v = (struct sim_leaf){ e.at_ps, e.key, e.order, 0 };
+            v = (struct sim_head){ e.at_ps, e.key, e.order };
             break;
         }
         e.at_ps = t->at_ps;
         e.order = t->seq;
         sift_down(h, 0, e);
     }
-    if (sim_leaf_less(&v, was))
-        sim_tree_lower(s, &v);
-    else if (v.order != was->order)
-        sim_tree_raise(s, &v);
+    if (sim_head_less(&v, was)) {
+        sim_line_earlier(s, SIM_HEAP, &v);
+    } else if (v.order != was->order) {
+        uint32_t at = 0;
+
+        while (s->line[at] != SIM_HEAP)
+            at++;
+        sim_line_later(s, at, &v);
+    }
 }
 
 static struct sim_once *once_get(struct sim_heap *h)

@@ -14,23 +14,6 @@ static void *must(void *p)
     return p;
 }
 
-/* The tree doubles and every leaf plays again. */
-static void tree_grow(struct sim *s)
-{
-    uint32_t leaves = s->leaves * 2;
-    struct sim_leaf *tree = must(aligned_alloc(64, 2 * leaves * sizeof *tree));
-
-    for (uint32_t i = 0; i < leaves; i++)
-        tree[leaves + i] = i < s->leaves ? s->tree[s->leaves + i]
-                                         : (struct sim_leaf){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, i };
-    for (uint32_t i = leaves - 1; i > 0; i--)
-        tree[i] = sim_leaf_less(&tree[2 * i + 1], &tree[2 * i]) ? tree[2 * i + 1] : tree[2 * i];
-    tree[0] = tree[1];
-    free(s->tree);
-    s->tree = tree;
-    s->leaves = leaves;
-}
-
 struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
 {
     uint32_t h = (uint32_t)(((uint64_t)delay_ps * UINT64_C(0x9e3779b97f4a7c15)) >> 57);
@@ -46,11 +29,9 @@ struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
     lane->ring = must(malloc(16 * sizeof *lane->ring));
     lane->mask = 15;
     lane->delay_ps = delay_ps;
-    lane->leaf = ++s->lane_count;
-    while (s->lane_count >= s->leaves)
-        tree_grow(s);
-    s->lanes[lane->leaf] = lane;
-    s->lane_hash[h] = (uint16_t)lane->leaf;
+    lane->index = ++s->lane_count;
+    s->lanes[lane->index] = lane;
+    s->lane_hash[h] = (uint16_t)lane->index;
     return lane;
 }
 

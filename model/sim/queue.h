@@ -5,8 +5,9 @@
  *  need be in key order: it is sorted when it comes to the front, and again before its first record is taken if
  *  records came to it meanwhile. A positive delay makes that complete: when a run's time has come, nothing joins it.
  *
- *  A tournament tree holds the earliest record of every lane (leaf i) and of the heap (leaf 0); its root
- *  is the next event.
+ *  The lanes that hold records, and the heap, stand in a line in order of their earliest records (heads): the first has
+ *  the next event. A line, not a tree: the lane of the last event is most often the next one's too, and few lanes
+ *  are busy at once, so a new head finds its place in one or two comparisons.
  */
 #ifndef RNICSIM_SIM_QUEUE_H
 #define RNICSIM_SIM_QUEUE_H
@@ -15,7 +16,9 @@
 #include "sim.h"
 #include "trace.h"
 
-#define SIM_LANES_MAX 63        /* and the heap: a tree of six levels */
+#define SIM_LANES_MAX 63
+#define SIM_HEAP 0              /* the heap's place among the lanes */
+#define SIM_NOBODY (SIM_LANES_MAX + 1) /* stands behind the last of the line; its head is never */
 #define SIM_FN_SLOTS 1024       /* distinct event functions: at most half of that */
 #define SIM_LANE_HASH 128
 
@@ -34,11 +37,12 @@ struct sim_lane {
     uint32_t mask, head, tail;  /* free running; tail - head records */
     uint32_t run_end;           /* end of the first run */
     int64_t  delay_ps;
-    uint32_t leaf;
-    bool     dirty;             /* the first run is out of order; the leaf still holds its least */
+    uint32_t index;             /* 1.. */
+    bool     dirty;             /* the first run is out of order; the head is still its least */
 };
 
-struct sim_leaf { int64_t at_ps; uint64_t key, order; uint64_t leaf; };
+struct sim_head { int64_t at_ps; uint64_t key, order; };
+#define SIM_HEAD_NEVER ((struct sim_head){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX })
 
 /** item: struct sim_timer or, with bit 0 of order set, struct sim_once. */
 struct sim_heap_entry { int64_t at_ps; uint64_t key, order; void *item; };
@@ -58,8 +62,9 @@ struct sim_pair { uint64_t key; uint32_t at; };
 struct sim {
     int64_t  now_ps;
     uint64_t order;             /* insertions, << 16 */
-    struct sim_leaf *tree;      /* 1 .. 2 * leaves - 1; leaf i at leaves + i */
-    uint32_t leaves, lane_count;
+    uint8_t  line[SIM_LANES_MAX + 3];        /* who has an event, the earliest first; then SIM_NOBODY */
+    uint32_t line_count, lane_count;
+    struct sim_head head[SIM_LANES_MAX + 2]; /* of the heap, each lane, nobody */
     uint8_t  halt;              /* SIM_HALT_ bits, atomic */
     bool     stepping;
     uint64_t events;
@@ -81,7 +86,7 @@ struct sim {
     struct sim_pool packets;
 };
 
-static inline bool sim_leaf_less(const struct sim_leaf *a, const struct sim_leaf *b)
+static inline bool sim_head_less(const struct sim_head *a, const struct sim_head *b)
 {
     unsigned __int128 x = (unsigned __int128)(uint64_t)a->at_ps << 64 | a->key;
     unsigned __int128 y = (unsigned __int128)(uint64_t)b->at_ps << 64 | b->key;
@@ -91,36 +96,45 @@ static inline bool sim_leaf_less(const struct sim_leaf *a, const struct sim_leaf
     return x < y;
 }
 
-/** A leaf came earlier. */
-static inline void sim_tree_lower(struct sim *s, const struct sim_leaf *v)
+static inline const struct sim_head *sim_first(const struct sim *s)
 {
-    uint32_t i = s->leaves + (uint32_t)v->leaf;
-    int64_t was_ps = s->tree[1].at_ps;
-
-    s->tree[i] = *v;
-    for (i >>= 1; i > 0 && sim_leaf_less(v, &s->tree[i]); i >>= 1)
-        s->tree[i] = *v;
-    if (i == 0 && SIM_UNLIKELY(s->earlier && !s->stepping) && v->at_ps < was_ps)
-        s->earlier(s->earlier_ctx, v->at_ps);
+    return &s->head[s->line[0]];
 }
 
-/** A leaf came later. */
-static inline void sim_tree_raise(struct sim *s, const struct sim_leaf *v)
+/** The one at place `at` of the line has a later head, or none: SIM_HEAD_NEVER. */
+static inline void sim_line_later(struct sim *s, uint32_t at, const struct sim_head *v)
 {
-    struct sim_leaf *tree = s->tree;
-    uint32_t i = s->leaves + (uint32_t)v->leaf;
-    struct sim_leaf w = *v;
+    uint8_t who = s->line[at];
 
-    tree[i] = w;
-    for (; i > 1; i >>= 1) {
-        const struct sim_leaf *other = &tree[i ^ 1];
-
-        if (sim_leaf_less(other, &w))
-            w = *other;
-        if (tree[i >> 1].leaf != v->leaf)
-            break;
-        tree[i >> 1] = w;
+    for (; sim_head_less(&s->head[s->line[at + 1]], v); at++)
+        s->line[at] = s->line[at + 1];
+    s->head[who] = *v;
+    s->line[at] = who;
+    if (v->at_ps == SIM_NEVER_PS) {
+        s->line[at] = SIM_NOBODY;
+        s->line_count--;
     }
+}
+
+/** A lane or the heap has an earlier head, or its first. */
+static inline void sim_line_earlier(struct sim *s, uint32_t who, const struct sim_head *v)
+{
+    int64_t was_ps = sim_first(s)->at_ps;
+    uint32_t at = 0;
+
+    if (s->head[who].at_ps == SIM_NEVER_PS) {
+        at = s->line_count++;
+        s->line[at + 1] = SIM_NOBODY;
+    } else {
+        while (s->line[at] != who)
+            at++;
+    }
+    for (; at > 0 && sim_head_less(v, &s->head[s->line[at - 1]]); at--)
+        s->line[at] = s->line[at - 1];
+    s->head[who] = *v;
+    s->line[at] = (uint8_t)who;
+    if (at == 0 && SIM_UNLIKELY(s->earlier && !s->stepping) && v->at_ps < was_ps)
+        s->earlier(s->earlier_ctx, v->at_ps);
 }
 
 /** Put the lane's first run in order and set run_end; the lane is not empty. */

@@ -12,14 +12,9 @@ struct sim *sim_new(uint64_t seed)
     if (!s)
         return NULL;
     s->seed = seed;
-    s->leaves = 4;
-    s->tree = aligned_alloc(64, 2 * s->leaves * sizeof *s->tree);
-    if (!s->tree) {
-        free(s);
-        return NULL;
-    }
-    for (uint32_t i = 0; i < 2 * s->leaves; i++)
-        s->tree[i] = (struct sim_leaf){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, i >= s->leaves ? i - s->leaves : 0 };
+    for (uint32_t i = 0; i < SIM_LANES_MAX + 2; i++)
+        s->head[i] = SIM_HEAD_NEVER;
+    s->line[0] = SIM_NOBODY;
     return s;
 }
 
@@ -36,7 +31,6 @@ void sim_free(struct sim *s)
     free(s->sort_records);
     free(s->sort_pairs);
     free(s->digests);
-    free(s->tree);
     free(s);
 }
 
@@ -63,13 +57,13 @@ static void push_front_run(struct sim *s, struct sim_lane *lane, const struct si
         if (last->at_ps != r->at_ps)
             return;
         lane->dirty |= r->key < last->key;
-        if (r->key >= s->tree[s->leaves + lane->leaf].key) {
+        if (r->key >= s->head[lane->index].key) {
             lane->run_end = tail + 1;
             return;
         }
     }
     lane->run_end = tail + 1;
-    sim_tree_lower(s, &(struct sim_leaf){ r->at_ps, r->key, r->order, lane->leaf });
+    sim_line_earlier(s, lane->index, &(struct sim_head){ r->at_ps, r->key, r->order });
 }
 
 void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
@@ -102,7 +96,7 @@ void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *f
 static void lane_step(struct sim *s, struct sim_lane *lane)
 {
     struct sim_record r;
-    struct sim_leaf v;
+    struct sim_head v = SIM_HEAD_NEVER;
 
     if (SIM_UNLIKELY(lane->dirty))
         sim_lane_sort_run(s, lane);
@@ -112,11 +106,9 @@ static void lane_step(struct sim *s, struct sim_lane *lane)
     if (lane->head != lane->tail) {
         const struct sim_record *n = &lane->ring[lane->head & lane->mask];
 
-        v = (struct sim_leaf){ n->at_ps, n->key, n->order, lane->leaf };
-    } else {
-        v = (struct sim_leaf){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, lane->leaf };
+        v = (struct sim_head){ n->at_ps, n->key, n->order };
     }
-    sim_tree_raise(s, &v);
+    sim_line_later(s, 0, &v);
     /* While this event runs, a later one's objects come from memory. Written out: gcc takes a function that only prefetches
      * for one without effect and drops its calls. */
     if (lane->tail - lane->head > LANE_AHEAD) {
@@ -132,12 +124,12 @@ static void lane_step(struct sim *s, struct sim_lane *lane)
 
 static inline void step(struct sim *s)
 {
-    uint64_t leaf = s->tree[1].leaf;
+    uint32_t who = s->line[0];
 
-    s->now_ps = s->tree[1].at_ps;
+    s->now_ps = s->head[who].at_ps;
     s->events++;
-    if (leaf)
-        lane_step(s, s->lanes[leaf]);
+    if (who != SIM_HEAP)
+        lane_step(s, s->lanes[who]);
     else
         sim_heap_step(s);
 }
@@ -149,14 +141,14 @@ static inline uint8_t halted(const struct sim *s)
 
 int64_t sim_next_ps(const struct sim *s)
 {
-    return s->tree[1].at_ps;
+    return sim_first(s)->at_ps;
 }
 
 bool sim_step(struct sim *s)
 {
     bool outer = s->stepping;
 
-    if (s->tree[1].at_ps == SIM_NEVER_PS)
+    if (sim_first(s)->at_ps == SIM_NEVER_PS)
         return false;
     s->stepping = true;
     step(s);
@@ -171,7 +163,7 @@ void sim_run(struct sim *s, int64_t until_ps)
 
     __atomic_and_fetch(&s->halt, (uint8_t)~SIM_HALT_STOP, __ATOMIC_RELAXED);
     s->stepping = true;
-    while (!halted(s) && s->tree[1].at_ps <= last_ps)
+    while (!halted(s) && sim_first(s)->at_ps <= last_ps)
         step(s);
     s->stepping = outer;
     if (!halted(s) && until_ps != SIM_NEVER_PS && until_ps > s->now_ps)
@@ -198,7 +190,7 @@ void sim_interrupt(struct sim *s, bool on)
 
 void sim_advance(struct sim *s, int64_t at_ps)
 {
-    assert(at_ps >= s->now_ps && at_ps <= s->tree[1].at_ps);
+    assert(at_ps >= s->now_ps && at_ps <= sim_first(s)->at_ps);
     s->now_ps = at_ps;
 }
 
