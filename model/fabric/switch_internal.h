@@ -15,21 +15,22 @@ struct switch_queue {
     int64_t  deficit;            /* DWRR */
 };
 
-/** What a switch keeps of one port: egress queues, and as ingress its share of the buffer. */
+/** What a switch keeps of one port: egress queues, and as ingress its share of the buffer. Lines 0 to 6 are what packets touch: of an
+ *  egress port the first and its queue's, of an ingress port the first and its priority's. */
 struct switch_port {
     struct port *port;
+    struct fabric_switch *sw;
+    struct switch_extra *extra;  /* full switches only */
     uint8_t  nonempty;           /* priorities with packets waiting */
     uint8_t  xoff;               /* priorities that we have paused at the other end */
     uint8_t  dwrr_at, dwrr_fresh;/* DWRR: whose turn it is, and whether its quantum is still to be given */
     uint32_t headroom;           /* limit of each lossless priority here */
-    struct switch_queue queue[PORT_PRIOS];
+    uint32_t least_headroom;     /* least that was ever left */
+    uint8_t  lossless;           /* priorities that this link's PFC protects */
+    struct switch_queue queue[PORT_PRIOS] __attribute__((aligned(64)));
     struct mmu_pg pg[PORT_PRIOS];
     struct sim_rng mark;
     struct sim_timer refresh;    /* PFC frames are renewed before they run out */
-    uint32_t least_headroom;     /* least that was ever left */
-    uint8_t  lossless;           /* priorities that this link's PFC protects */
-    struct fabric_switch *sw;
-    struct switch_extra *extra;  /* full switches only */
     uint32_t missed[PORT_PRIOS]; /* dropped for want of headroom since XOFF */
 } __attribute__((aligned(64)));
 
@@ -61,29 +62,33 @@ struct switch_flowlet { int64_t last_ps; uint16_t port; uint16_t used; };
 struct switch_static_route { uint32_t host; uint16_t port; };
 
 struct fabric_switch {
-    struct fabric *fabric;
+    /* line 0: the way of a packet */
     struct sim *sim;
     struct switch_port *port;
     const struct route *route;
     struct route_table table;
-    uint32_t node;
+    /* line 1: its class and the buffer */
+    uint64_t shared_used;
+    uint64_t used;               /* all bytes held */
+    uint64_t peak_used, peak_queue, peak_shared;
+    uint64_t kmin;
+    uint32_t longest;            /* frame that is forwarded */
+    uint32_t cell;
     uint8_t  lossless;           /* priorities under PFC */
     uint8_t  ecn;                /* priorities that mark */
     uint8_t  dwrr, strict;
     uint8_t  ecn_dequeue, wred;
-    uint32_t cell;
-    uint32_t longest;            /* frame that is forwarded */
-    uint64_t shared_used;
-    uint64_t used;               /* all bytes held */
-    struct mmu_limits limits;
-    uint64_t peak_used, peak_queue, peak_shared;
+    /* lines 2 and 3 */
+    struct mmu_limits limits __attribute__((aligned(64)));
+    uint8_t  prio_of[64] __attribute__((aligned(64)));
+    struct fabric *fabric;
+    uint32_t node;
     uint32_t peak_pg[PORT_PRIOS];                 /* the fullest ingress of each priority */
-    uint64_t kmin, kmax, pmax_32, non_ect_limit, wred_kmin, wred_kmax, wred_pmax_32;
+    uint64_t kmax, pmax_32, non_ect_limit, wred_kmin, wred_kmax, wred_pmax_32;
     uint32_t peak_port, peak_prio;
     struct { uint64_t xoff; uint32_t port; } peak_pg_at[PORT_PRIOS]; /* its port and XOFF threshold then */
     uint32_t nports;
     uint32_t quantum[PORT_PRIOS];
-    uint8_t  prio_of[64];
     /* full switches only */
     uint8_t  full, shaped;
     uint8_t  prio_of_pcp[8];
