@@ -43,7 +43,7 @@ static bool aqm_drops(struct fabric_switch *sw, struct switch_port *o, const str
     return sw->non_ect_limit && q->bytes + p->charged > sw->non_ect_limit;
 }
 
-static void enqueue(struct fabric_switch *sw, struct switch_port *o, struct switch_queue *q, struct pkt *p)
+static inline __attribute__((always_inline)) void enqueue(struct fabric_switch *sw, struct switch_port *o, struct switch_queue *q, struct pkt *p)
 {
     p->next = NULL;
     if (q->head)
@@ -77,17 +77,17 @@ static const enum fabric_limit limit_of[] = {
     [MMU_DROP_HEADROOM] = FABRIC_LIMIT_HEADROOM, [MMU_DROP_HEADROOM_POOL] = FABRIC_LIMIT_HEADROOM_POOL };
 
 /* A packet that found no room. In a lossless class it is an error in the settings; what was short is counted. */
-static void refused(struct fabric_switch *sw, struct switch_port *in, const struct mmu_answer *a, unsigned prio, bool lossless)
+static void refused(struct fabric_switch *sw, struct switch_port *in, enum mmu_verdict verdict, uint32_t headroom, unsigned prio, bool lossless)
 {
     struct fabric_audit *books = &sw->fabric->audit;
-    books->refused[limit_of[a->verdict]]++;
+    books->refused[limit_of[verdict]]++;
     if (!lossless)
         return;
     books->lossless_buffer_drops++;
-    if (a->verdict == MMU_DROP_QUEUE)
+    if (verdict == MMU_DROP_QUEUE)
         return;
-    in->missed[prio] += a->headroom;
-    uint64_t had = a->verdict == MMU_DROP_HEADROOM ? in->headroom : in->pg[prio].headroom;
+    in->missed[prio] += headroom;
+    uint64_t had = verdict == MMU_DROP_HEADROOM ? in->headroom : in->pg[prio].headroom;
     uint64_t short_bytes = (uint64_t)in->pg[prio].headroom + in->missed[prio] - had;
     if (short_bytes > books->headroom_short_bytes)
         books->headroom_short_bytes = short_bytes;
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) bool admit(struct fabric_switch *sw
     struct mmu_answer a = mmu_admit(&sw->limits, &u, p->charged, full);
     if (UNLIKELY(a.verdict != MMU_ADMIT)) {
         if (a.verdict != MMU_ADMIT_XOFF)
-            refused(sw, in, &a, p->prio, lossless);
+            refused(sw, in, a.verdict, a.headroom, p->prio, lossless);
         if (lossless && a.headroom && !(in->xoff >> p->prio & 1))
             switch_pfc_xoff(sw, in, p->prio);
         if (a.verdict != MMU_ADMIT_XOFF)
