@@ -308,6 +308,10 @@ static void take_nics(const struct net *n, struct result *out)
             add_counter(out, "context_hits", s->context_hits);
             add_counter(out, "context_misses", s->context_misses);
         }
+        if (p->translations > 0) {
+            add_counter(out, "translation_hits", s->translation_hits);
+            add_counter(out, "translation_misses", s->translation_misses);
+        }
         if (p->dma_read_ps > 0)
             add_counter(out, "dma_refetches", s->refetches);
         if (p->reassembly_memory != HOST_REASSEMBLY_NONE)

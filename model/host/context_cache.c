@@ -77,9 +77,9 @@ struct context_use context_cache_touch(struct context_cache *c, uint32_t *where,
     struct context_use use = { .begin_ps = now_ps, .hit = *where != 0 };
     if (!use.hit) {
         uint32_t i = choose(c);
-        use.replaced = c->e[i].where != NULL;
+        use.replaced = c->e[i].where;
         if (use.replaced)
-            *c->e[i].where = 0;
+            *use.replaced = 0;
         else
             c->used++;
         c->e[i].where = where;

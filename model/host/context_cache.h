@@ -18,8 +18,9 @@ struct context_cache;
 struct context_cache *context_cache_new(uint32_t entries, bool random, uint32_t fetches, uint64_t seed, uint64_t node);
 void context_cache_free(struct context_cache *c);
 
-/** begin_ps: when work on it can begin: now, or, a miss, when a fetch is free; ready_ps: when the context is there. */
-struct context_use { int64_t begin_ps, ready_ps; bool hit, replaced; };
+/** begin_ps: when work on it can begin: now, or, a miss, when a fetch is free; ready_ps: when the context is there; replaced:
+ *  the `where` of the connection that it took the place of, NULL if of none. */
+struct context_use { int64_t begin_ps, ready_ps; uint32_t *replaced; bool hit; };
 /** A packet of a connection at now_ps (never before an earlier call's). *where is the connection's own, 0 at first and while it is not
  *  held; the cache keeps the pointer until context_cache_drop or until it replaces the entry. fetch_ps: a fetch takes so long. */
 struct context_use context_cache_touch(struct context_cache *c, uint32_t *where, int64_t now_ps, int64_t fetch_ps);

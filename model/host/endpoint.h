@@ -54,6 +54,10 @@ struct endpoint {
     uint8_t          turn_left;  /* of these, how many are left */
     uint32_t         context;    /* its entry in the NIC's context cache; 0: not there */
     uint8_t          claimed;    /* host_claim_connection */
+    /* with a cache of translations: the WRITE that is coming in, and when the packet before is through */
+    uint32_t         write_rkey, write_psn, write_mtu;
+    uint64_t         write_va;   /* of packet write_psn */
+    int64_t          placed_ps;
 };
 
 /** Called by an endpoint's owner (verbs, sockets) after anything outside rx/tx/wake changed what it could send, for

@@ -13,7 +13,12 @@ struct host *host_new(struct sim *s, struct port *port, const struct host_params
     if (params->contexts > 0)
         h->contexts = context_cache_new((uint32_t)params->contexts, params->context_replacement == HOST_CONTEXT_RANDOM, (uint32_t)params->context_fetches,
                                         sim_seed(s), port_node(port));
-    if (!h->cores || (params->contexts > 0 && !h->contexts)) {
+    if (params->translations > 0)
+        h->translations = translation_cache_new((uint32_t)params->translations, (uint64_t)params->page_size_bytes,
+                                                params->translation_replacement == HOST_CONTEXT_RANDOM, (uint32_t)params->translation_fetches, sim_seed(s), port_node(port));
+    if (!h->cores || (params->contexts > 0 && !h->contexts) || (params->translations > 0 && !h->translations)) {
+        context_cache_free(h->contexts);
+        translation_cache_free(h->translations);
         free(h->cores);
         free(h);
         return NULL;
@@ -30,7 +35,8 @@ struct host *host_new(struct sim *s, struct port *port, const struct host_params
     h->key_tx = sim_key_node(h->node, SIM_KIND_TX, 0xffffff);
     h->pcie = (struct pcie){ .rate_bps = params->pcie_rate_bps, .max_payload_bytes = (uint32_t)params->pcie_max_payload_bytes };
     h->direct = params->tx_latency_ps == 0 && params->tx_packet_ps == 0 && params->pcie_rate_bps == 0 && params->dma_read_ps == 0 && params->contexts == 0;
-    h->rx_direct = params->rx_latency_ps == 0 && params->rx_packet_ps == 0 && params->pcie_rate_bps == 0 && params->contexts == 0;
+    h->rx_direct = params->rx_latency_ps == 0 && params->rx_packet_ps == 0 && params->pcie_rate_bps == 0 && params->contexts == 0 &&
+                   params->translations == 0;
     h->napi_direct = params->irq_latency_ps == 0 && params->irq_ps == 0 && params->irq_gap_ps == 0 && params->tcp_rx_ps == 0 &&
                      params->tcp_ack_ps == 0 && params->napi_packet_ps == 0 && params->dma_latency_ps == 0;
     sim_timer_init(&h->pause_timer, h->key_cpu, NULL, NULL);
@@ -75,6 +81,7 @@ void host_free(struct host *h)
     }
     free_packets(h, &h->rx_queue);
     context_cache_free(h->contexts);
+    translation_cache_free(h->translations);
     free_jobs(h->made_jobs);
     while (h->listeners) {
         struct host_listener *l = h->listeners;
@@ -105,6 +112,7 @@ void host_attach(struct host *h, struct endpoint *ep)
     ep->armed_ps = SIM_NEVER_PS;
     ep->in_ring = 0;
     ep->context = 0;
+    ep->placed_ps = 0;
     sim_timer_init(&ep->timer, sim_key_node(h->node, SIM_KIND_WAKE, ep->id), host_tx_timer, ep);
     endpoint_changed(ep);
 }

@@ -79,6 +79,7 @@ struct host_stats {
     uint64_t polls_busy_ps;      /* of the busy time, what polling and spinning took (up to the last host_cpu_busy_ps) */
     uint64_t wakeups, softirq_passes, gro_segments, tx_passes, pause_frames;
     uint64_t context_hits, context_misses;
+    uint64_t translation_hits, translation_misses;
     uint64_t refetches;          /* retransmitted packets whose payload was read from host memory again */
     uint64_t kept_bytes;         /* payload moved a second time */
     uint64_t connections, refused_connections, software_connections;

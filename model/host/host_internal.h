@@ -7,6 +7,7 @@
 #include "context_cache.h"
 #include "host.h"
 #include "pcie.h"
+#include "translation_cache.h"
 
 /* --- demultiplexing: open addressing, linear probing, deletion by moving back --- */
 struct host_map { uint64_t *keys; struct endpoint **eps; uint32_t cap, used; };
@@ -82,8 +83,9 @@ struct host {
     /* PCIe and contexts */
     struct pcie pcie;
     struct context_cache *contexts;                 /* NULL: all fit */
+    struct translation_cache *translations;         /* NULL: all fit */
     int64_t  kept_ps;                               /* when the last kept payload has been placed */
-    struct host_fifo rx_queue;                      /* with contexts: what waits for the receive pipeline */
+    struct host_fifo rx_queue;                      /* with contexts or translations: what waits for the receive pipeline */
     bool     rx_armed;
     /* receive */
     int64_t  rx_free_ps;
@@ -117,8 +119,13 @@ struct endpoint *host_rx_lookup(struct host *h, const struct pkt *p);
 bool host_softirq_rx(struct host *h, struct pkt *p, uint32_t core);
 
 /* host_nic.c */
+#define HOST_TRANSLATION_BYTES 8u                    /* a page's bus address */
 /** The NIC needs the context of ep for a packet: when its work on it can begin and when the context is there. */
 struct context_use host_context(struct host *h, struct endpoint *ep);
+
+/** p, a RoCE packet for ep that has had its context so, needs the translations of the pages that a WRITE's payload goes to: when work on it can
+ *  begin and when it may be placed. */
+struct context_use host_translate(struct host *h, struct endpoint *ep, const struct pkt *p, struct context_use context);
 
 /* host_cpu.c */
 struct host_job *host_job_new(struct host *h, uint32_t core, int64_t cost_ps, sim_fn *fn, void *ctx, void *arg);

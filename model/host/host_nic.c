@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the NIC itself must remember: its connections, their contexts, payload that waits for its turn. */
+#include "../wire/codec.h"
 #include "host_internal.h"
 
 struct context_use host_context(struct host *h, struct endpoint *ep)
@@ -12,6 +13,39 @@ struct context_use host_context(struct host *h, struct endpoint *ep)
         (void)pcie_move(&h->pcie, PCIE_READ, sim_now(h->sim), bytes);
     if (use.replaced)
         (void)pcie_move(&h->pcie, PCIE_WRITE, sim_now(h->sim), bytes);
+    return use;
+}
+
+/* Where the payload of a WRITE goes: its first packet says (RETH), each later one is as many full packets on as its PSN. */
+static bool write_place(struct endpoint *ep, const struct pkt *p, uint32_t *rkey, uint64_t *va)
+{
+    uint32_t flags = wire_roce_op[p->roce.opcode].flags;
+    if (!(flags & ROCE_OP_WRITE) || p->payload_len == 0)
+        return false;
+    if (flags & ROCE_OP_RETH) {
+        ep->write_rkey = p->roce.x.reth.rkey;
+        ep->write_va = p->roce.x.reth.va;
+        ep->write_psn = p->roce.psn;
+        ep->write_mtu = p->payload_len;
+    }
+    *rkey = ep->write_rkey;
+    *va = ep->write_va + (uint64_t)((p->roce.psn - ep->write_psn) & 0xffffffu) * ep->write_mtu;
+    return true;
+}
+
+struct context_use host_translate(struct host *h, struct endpoint *ep, const struct pkt *p, struct context_use context)
+{
+    uint32_t rkey;
+    uint64_t va;
+    if (!write_place(ep, p, &rkey, &va))
+        return context;
+    uint64_t misses = h->stats.translation_misses;
+    int64_t fetch_ps = h->par.dma_read_ps + pcie_time_ps(&h->pcie, PCIE_READ, HOST_TRANSLATION_BYTES);
+    struct context_use use = translation_cache_touch(h->translations, rkey, va, p->payload_len, context.begin_ps, fetch_ps, &h->stats.translation_hits,
+                                                     &h->stats.translation_misses);
+    for (; misses < h->stats.translation_misses; misses++)
+        (void)pcie_move(&h->pcie, PCIE_READ, sim_now(h->sim), HOST_TRANSLATION_BYTES);
+    use.ready_ps = host_max_ps(use.ready_ps, context.ready_ps);
     return use;
 }
 

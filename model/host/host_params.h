@@ -51,6 +51,11 @@ enum host_reassembly_memory { HOST_REASSEMBLY_NONE, HOST_REASSEMBLY_CARD, HOST_R
     X(context_size_bytes, BYTES, 0, 0, 65536, NULL, "PCIe bytes of a context: read when it is missed, and as many written for the one that it replaces", "zero in the ideal host") \
     X(context_replacement, ENUM, 0, 0, 1, HOST_CONTEXT_REPLACEMENTS, "which context makes room: the least recently used or a random one", "guess; vendors do not tell") \
     X(context_fetches, COUNT, 1, 1, 64, NULL, "contexts fetched at the same time; a further miss holds up the pipeline", "guess; vendors do not tell") \
+    /* memory translation */ \
+    X(translations, COUNT, 0, 0, 10000000, NULL, "pages whose translation (MTT) the NIC's cache holds; the payload of a RoCE WRITE for another waits for a DMA read of it; 0: all fit", "zero in the ideal host; Guo et al., SIGCOMM'16, section 4.4: 2,000 entries") \
+    X(page_size_bytes, BYTES, 4096, 4096, 1073741824, NULL, "host memory that one translation covers", "x86's smallest page; Guo et al., SIGCOMM'16, section 4.4, went to 2 MB") \
+    X(translation_replacement, ENUM, 0, 0, 1, HOST_CONTEXT_REPLACEMENTS, "which translation makes room: the least recently used or a random one", "guess; vendors do not tell") \
+    X(translation_fetches, COUNT, 1, 1, 64, NULL, "translations fetched at the same time; a further miss holds up the pipeline", "guess; vendors do not tell") \
     X(max_connections, COUNT, 0, 0, 100000000, NULL, "connections (QPs) that the NIC takes; 0: any number", "zero in the ideal host") \
     X(beyond, ENUM, 0, 0, 1, HOST_BEYONDS, "a connection beyond max-connections is refused, or (iWARP) runs in software: its TCP at the costs of kernel TCP", "Linux c4iw refuses (ENOMEM), siw is the software iWARP") \
     X(reassembly_memory, ENUM, 0, 0, 2, HOST_REASSEMBLY_MEMORIES, "iWARP payload that waits for a hole to be filled: moved once, when it arrives; kept on the card and moved again when it is its turn; or kept in host memory, read back and written to its place", "guess; arrival charges the same way into any of these memories") \

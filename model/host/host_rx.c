@@ -135,14 +135,17 @@ static void pipeline_done(struct sim *s, void *ctx, void *arg)
     classify(h, p);
 }
 
-/* The pipeline takes a packet at begin_ps; it is through when its payload has crossed PCIe, wait_ps later if its context must come first. */
-static void serve(struct host *h, struct pkt *p, int64_t begin_ps, int64_t wait_ps)
+/* The pipeline takes a packet at begin_ps; it is through when its payload has crossed PCIe, wait_ps later if its context or translation must come first. */
+static void serve(struct host *h, struct endpoint *ep, struct pkt *p, int64_t begin_ps, int64_t wait_ps)
 {
     h->rx_free_ps = host_max_ps(begin_ps + h->par.rx_packet_ps, pcie_move(&h->pcie, PCIE_WRITE, begin_ps, p->payload_len));
-    sim_at(h->sim, h->rx_free_ps + wait_ps + h->par.rx_latency_ps, h->key_rx, pipeline_done, h, p);
+    int64_t done_ps = h->rx_free_ps + wait_ps + h->par.rx_latency_ps;
+    if (h->translations && ep)                      /* pages of one connection come from several entries: their packets stay in order */
+        ep->placed_ps = done_ps = host_max_ps(done_ps, ep->placed_ps);
+    sim_at(h->sim, done_ps, h->key_rx, pipeline_done, h, p);
 }
 
-/* --- with contexts: what is in the cache counts when a packet's turn comes, so packets wait in a queue --- */
+/* --- with contexts or translations: what is in the cache counts when a packet's turn comes, so packets wait in a queue --- */
 
 static void queue_event(struct sim *s, void *ctx, void *arg);
 
@@ -151,10 +154,12 @@ static void queue_run(struct host *h)
     while (h->rx_queue.head && h->rx_free_ps <= sim_now(h->sim)) {
         struct pkt *p = host_fifo_pop(&h->rx_queue);
         struct endpoint *ep = connected(h, p);
-        struct context_use use = { sim_now(h->sim), sim_now(h->sim), true, false };
-        if (ep && ep->offloaded)
+        struct context_use use = { .begin_ps = sim_now(h->sim), .ready_ps = sim_now(h->sim), .hit = true };
+        if (h->contexts && ep && ep->offloaded)
             use = host_context(h, ep);
-        serve(h, p, use.begin_ps, use.ready_ps - use.begin_ps);
+        if (h->translations && ep && p->kind == PKT_ROCE)
+            use = host_translate(h, ep, p, use);
+        serve(h, ep, p, use.begin_ps, use.ready_ps - use.begin_ps);
     }
     if (h->rx_queue.head && !h->rx_armed) {
         h->rx_armed = true;
@@ -184,10 +189,10 @@ void host_rx_arrive(void *owner, struct port *port, struct pkt *p)
         return;
     }
     buffer_grow(h, p->frame_len);
-    if (h->contexts) {
+    if (h->contexts || h->translations) {
         host_fifo_push(&h->rx_queue, p);
         queue_run(h);
     } else {
-        serve(h, p, host_max_ps(sim_now(h->sim), h->rx_free_ps), 0);
+        serve(h, NULL, p, host_max_ps(sim_now(h->sim), h->rx_free_ps), 0);
     }
 }

@@ -116,6 +116,7 @@ static void join_and_leave(void **state) { (void)state; check_scenario("scenario
 static void dctcp_two_bottlenecks(void **state) { (void)state; check_scenario("scenarios/dctcp-two-bottlenecks.xml"); }
 static void hpcc_incast(void **state) { (void)state; check_scenario("scenarios/hpcc-incast.xml"); }
 static void pfc_victim(void **state) { (void)state; check_scenario("scenarios/pfc-victim.xml"); }
+static void slow_receiver(void **state) { (void)state; check_scenario("scenarios/slow-receiver.xml"); }
 static void pause_storm(void **state) { (void)state; check_scenario("scenarios/pause-storm.xml"); }
 static void head_of_line(void **state) { (void)state; check_scenario("scenarios/head-of-line.xml"); }
 static void buffer_sharing(void **state) { (void)state; check_scenario("scenarios/buffer-sharing.xml"); }
@@ -211,7 +212,7 @@ int main(void)
         cmocka_unit_test(dcqcn_convergence), cmocka_unit_test(join_and_leave), cmocka_unit_test(hpcc_incast), cmocka_unit_test(dctcp_two_bottlenecks),
         cmocka_unit_test(direct_placement),
         cmocka_unit_test(direct_placement_spares_memory),
-        cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(deadlock), cmocka_unit_test(connection_scaling),
+        cmocka_unit_test(pfc_victim), cmocka_unit_test(pause_storm), cmocka_unit_test(slow_receiver), cmocka_unit_test(head_of_line), cmocka_unit_test(buffer_sharing), cmocka_unit_test(deadlock), cmocka_unit_test(connection_scaling),
         cmocka_unit_test(tuning_mistakes),
         cmocka_unit_test(self_slowdown_is_exactly_one_alone), cmocka_unit_test(known_orders), cmocka_unit_test(steady_state_allocates_nothing),
     };
