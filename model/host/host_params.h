@@ -41,9 +41,9 @@ enum host_reassembly_memory { HOST_REASSEMBLY_NONE, HOST_REASSEMBLY_CARD, HOST_R
     X(rx_buffer_bytes, BYTES, 2097152, 2048, INT64_C(1099511627776), NULL, "NIC receive buffer; a frame that does not fit is dropped (nic_rx)", "guess, of the size of vendors' receive buffers") \
     X(rx_xoff_bytes, BYTES, 1048576, 2048, INT64_C(1099511627776), NULL, "receive buffer in use at which the NIC pauses its lossless priorities; half of it resumes them", "guess; leaves headroom for 1 MiB on the way") \
     X(pcie_rate_bps, RATE, 0, 0, 10000000000000.0, NULL, "PCIe throughput each way for payload; 0: costs no time", "zero in the ideal host") \
-    X(pcie_max_payload_bytes, BYTES, 0, 0, 4096, NULL, "PCIe Max_Payload_Size: each so many bytes of a transfer are a packet whose header is charged too (24 bytes of a write, 20 of a read's completion); 0: headers are not charged", "PCI Express Base Specification 3.0, 2.2, 3.6, 4.2.2") \
+    X(pcie_max_payload_bytes, BYTES, 0, 0, 4096, NULL, "PCIe Max_Payload_Size: each so many bytes of a transfer are a packet whose header is charged too (24 bytes of a write, 20 of a read's completion); 0: headers are not charged", "Intel AN 829: 5 to 7 dwords a TLP without ECRC; their division from memory of PCI Express Base Specification 3.0, 2.2, 3.6, 4.2.2") \
     X(dma_read_ps, TIME, 0, 0, HOST_MS, NULL, "round trip of a DMA read from host memory that the NIC must wait for: a context that it does not hold, payload to retransmit, doorbell reads; its bytes are charged to PCIe beside", "zero in the ideal host; Neugebauer et al., SIGCOMM'18, measure such round trips") \
-    X(doorbell_reads, COUNT, 0, 0, 4, NULL, "DMA reads one after another from doorbell to the first packet: 2 for WQE and then payload, 1 if the doorbell carries the WQE; 0: inline, or doorbell-latency covers them", "Kalia, Kaminsky and Andersen, ATC'16, section 2") \
+    X(doorbell_reads, COUNT, 0, 0, 4, NULL, "DMA reads one after another from doorbell to the first packet: 2 for WQE and then payload, 1 if the doorbell carries the WQE; 0: inline, or doorbell-latency covers them", "from memory of Kalia, Kaminsky and Andersen, ATC'16: the NIC reads the WQE and then the payload, unless the CPU writes the WQE itself or inlines the payload") \
     X(wqe_read_bytes, BYTES, 0, 0, 4096, NULL, "PCIe bytes read per WQE", "zero in the ideal host") \
     X(cqe_write_bytes, BYTES, 0, 0, 4096, NULL, "PCIe bytes written per completion", "zero in the ideal host") \
     /* connection contexts */ \
@@ -57,7 +57,7 @@ enum host_reassembly_memory { HOST_REASSEMBLY_NONE, HOST_REASSEMBLY_CARD, HOST_R
     X(translation_replacement, ENUM, 0, 0, 1, HOST_CONTEXT_REPLACEMENTS, "which translation makes room: the least recently used or a random one", "guess; vendors do not tell") \
     X(translation_fetches, COUNT, 1, 1, 64, NULL, "translations fetched at the same time; a further miss holds up the pipeline", "guess; vendors do not tell") \
     X(max_connections, COUNT, 0, 0, 100000000, NULL, "connections (QPs) that the NIC takes; 0: any number", "zero in the ideal host") \
-    X(beyond, ENUM, 0, 0, 1, HOST_BEYONDS, "a connection beyond max-connections is refused, or (iWARP) runs in software: its TCP at the costs of kernel TCP", "Linux c4iw refuses (ENOMEM), siw is the software iWARP") \
+    X(beyond, ENUM, 0, 0, 1, HOST_BEYONDS, "a connection beyond max-connections is refused, or (iWARP) runs in software: its TCP at the costs of kernel TCP", "Linux iw_cxgb4, cm.c: a connect for which no TID is left fails with ENOMEM; siw is the software iWARP") \
     X(reassembly_memory, ENUM, 0, 0, 2, HOST_REASSEMBLY_MEMORIES, "iWARP payload that waits for a hole to be filled: moved once, when it arrives; kept on the card and moved again when it is its turn; or kept in host memory, read back and written to its place", "guess; arrival charges the same way into any of these memories") \
     X(dma_latency_ps, TIME, 0, 0, HOST_MS, NULL, "DMA write of the last payload and of the CQE until the CPU can see them", "zero in the ideal host") \
     /* completions and interrupts */ \

@@ -51,7 +51,8 @@ static void set_rnic_iwarp(struct host_params *p)
     p->rx_packet_ps = NS(12);
 }
 
-/* PCIe lanes x GT/s x 128/130; frames of descriptors and completions as the Linux drivers of both families have them. */
+/* PCIe lanes x GT/s x 128/130. WQEs and CQEs: mlx5's block of 64 bytes (MLX5_SEND_WQE_BB) and least CQE (mlx5dv_create_cq(3)); the same for Chelsio is
+ * from memory. */
 static void set_pcie(struct host_params *p, double gigabits)
 {
     p->pcie_rate_bps = (int64_t)(gigabits * 1e9);
@@ -137,8 +138,8 @@ const struct host_profile host_profiles[] = {
       "Chelsio T5-like. Measured: about 1.5 us end to end one way. Guess: the division; longer pipelines than rnic-roce are the TCP "
       "offload engine; rates, PCIe, interrupt and wake-up costs", set_rnic_iwarp },
     { "connectx5-like",
-      "Vendor: PCIe 3.0 x16 (docs.nvidia.com, ConnectX-5 Interfaces): 126.03 Gb/s each way. Measured: Max_Payload_Size 256 (an lspci listing); fewer than 450 "
-      "connections at peak rate (StaR, ICNP'21); 375 B a connection (eRPC, NSDI'19); latency as rnic-roce. Guess: 700 ns a DMA read, random replacement, "
+      "Vendor: PCIe 3.0 x16 (docs.nvidia.com, ConnectX-5 Interfaces): 126.03 Gb/s each way. Measured: Max_Payload_Size 256 (an lspci listing); latency as "
+      "rnic-roce. From memory, papers not reread: fewer than 450 connections at peak rate (StaR, ICNP'21), 375 B a connection (eRPC, NSDI'19). Guess: 700 ns a DMA read, random replacement, "
       "8 fetches at a time, all rates, the division", set_connectx5 },
     { "connectx6-like",
       "Vendor: PCIe 4.0 x16: 252.06 Gb/s; 215 million messages a second; below 0.8 us (docs.nvidia.com, ConnectX-6 EN manual and product brief). "
