@@ -245,7 +245,7 @@ def _count(output, code):
     bad += len(re.findall(r'^not ok ', output, re.M))
     bad_sum = re.findall(r'\[  FAILED  \] (\d+) test', output) or re.findall(r'^ *(\d+) FAILED TEST', output, re.M)
     if bad_sum:
-        bad = max(bad, sum(int(n) for n in bad_sum))
+        bad = sum(int(n) for n in bad_sum) # each failed name is printed twice
     if code != 0 and bad == 0:
         bad = 1
     if ok + bad + skip == 0:
@@ -255,6 +255,9 @@ def _count(output, code):
 
 def _run_all(jobs, env, timeout):
     tally = Tally()
+    if not jobs:
+        Logs.error('no test matches --only %s' % Options.options.only)
+        tally.failed = 1
     pending, running = list(jobs), []
     total, done = len(pending), 0
     njobs = max(1, Options.options.jobs or os.cpu_count() or 1)

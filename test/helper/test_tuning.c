@@ -153,8 +153,8 @@ static void spraying_uses_all_paths(void **state)
     (void)state;
     struct all a;
     run_all("scenarios/spraying.xml", &a);
-    static const char *const transports[] = { "iwarp", "roce" };
-    for (int t = 0; t < 2; t++) {
+    static const char *const transports[] = { "iwarp", "roce", "roce-ooo" };
+    for (int t = 0; t < 3; t++) {
         char name[64];
         snprintf(name, sizeof name, "%s-ecmp", transports[t]);
         const struct result *ecmp = of(&a, name);
@@ -170,6 +170,8 @@ static void spraying_uses_all_paths(void **state)
     CLAIM(latency_us(roce, 0, 0.5) > 5 * latency_us(iwarp, 0, 0.5));
     CLAIM(latency_us(roce, 0, 0.5) > 5 * latency_us(of(&a, "roce-ecmp"), 0, 0.5));
     CLAIM(latency_us(iwarp, 0, 1) < latency_us(of(&a, "iwarp-ecmp"), 0, 1));
+    const struct result *kept = of(&a, "roce-ooo-spray-random");
+    CLAIM(latency_us(roce, 0, 0.5) > 5 * latency_us(kept, 0, 0.5) && kept->retransmitted_packets * 10 < roce->retransmitted_packets);
     done(&a);
 }
 
