@@ -50,6 +50,8 @@ void fabric_free(struct fabric *f)
     if (!f)
         return;
     sim_timer_cancel(f->sim, &f->deadlock_timer);
+    port_free_in_flight(f);
+    switch_free_inside(f);
     loss_rules_free(f);
     free(f->fixed);
     route_free(f);

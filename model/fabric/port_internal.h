@@ -110,5 +110,7 @@ int64_t pfc_quanta_ps(const struct port *port, uint32_t quanta);
 struct pkt *bytes_hop(struct fabric *f, struct pkt *p);
 
 void port_fini(struct port *port);
+/** The fabric goes, and with it the packets on its wires. */
+void port_free_in_flight(struct fabric *f);
 
 #endif

@@ -108,6 +108,8 @@ struct fabric_switch *switch_new(struct fabric *f, uint32_t node, const struct s
 /** All ports are connected: sizes and checks the buffer. SIM_OK or a status with one sentence in err. */
 int  switch_finish(struct fabric_switch *sw, char *err, size_t errlen);
 void switch_free(struct fabric_switch *sw);
+/** The packets between a switch's ports and its queues: being stored whole, or in a middlebox. */
+void switch_free_inside(struct fabric *f);
 
 /** Of a switch with the common features only, and of one with any other: the same code, compiled twice. */
 extern const struct port_ops switch_port_ops, switch_full_ops;

@@ -224,6 +224,16 @@ void sim_heap_step(struct sim *s)
     }
 }
 
+void sim_heap_take(struct sim_heap *h, sim_fn *fn, bool (*take)(void *to, void *ctx, void *arg), void *to)
+{
+    for (uint32_t i = 0; i < h->count; i++) {
+        struct sim_once *o = h->e[i].item;
+
+        if ((h->e[i].order & ONCE) && o->fn == fn && o->ctx && take(to, o->ctx, o->arg))
+            o->ctx = o->arg = NULL;
+    }
+}
+
 void sim_heap_free(struct sim_heap *h)
 {
     while (h->once_blocks) {

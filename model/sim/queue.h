@@ -152,5 +152,6 @@ _Static_assert(SIM_FN_SLOTS == 1 << (64 - 54), "the hash gives a slot");
 /** Run the heap's earliest event, which is the next one. */
 void sim_heap_step(struct sim *s);
 void sim_heap_free(struct sim_heap *h);
+void sim_heap_take(struct sim_heap *h, sim_fn *fn, bool (*take)(void *to, void *ctx, void *arg), void *to);
 
 #endif

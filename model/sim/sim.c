@@ -214,6 +214,21 @@ size_t sim_events_pending(const struct sim *s)
     return n;
 }
 
+void sim_take_pending(struct sim *s, sim_fn *fn, bool (*take)(void *to, void *ctx, void *arg), void *to)
+{
+    for (uint32_t i = 1; i <= s->lane_count; i++) {
+        const struct sim_lane *lane = s->lanes[i];
+
+        for (uint32_t at = lane->head; at != lane->tail; at++) {
+            struct sim_record *r = &lane->ring[at & lane->mask];
+
+            if (s->fns[r->order & (SIM_FN_SLOTS - 1)] == fn && r->ctx && take(to, r->ctx, r->arg))
+                r->ctx = r->arg = NULL;
+        }
+    }
+    sim_heap_take(&s->heap, fn, take, to);
+}
+
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 32;

@@ -124,6 +124,9 @@ void sim_on_earlier(struct sim *s, void (*fn)(void *ctx, int64_t next_ps), void 
 
 uint64_t sim_events_run(const struct sim *s);
 size_t sim_events_pending(const struct sim *s);
+/** take(to, ctx, arg) for each pending event of function fn, in no order: what it carries is freed by its owner, which goes. Where take returns
+ *  true the event must not come any more; take schedules nothing. */
+void sim_take_pending(struct sim *s, sim_fn *fn, bool (*take)(void *to, void *ctx, void *arg), void *to);
 
 /** Digest: one hash per node over what happened there, in its order; nodes combine order-independently.
  *  what is an enum sim_note value. Also mixes in the current time. Nodes are 0 .. 2^24-1, grown on use. */
