@@ -80,6 +80,7 @@ void host_free(struct host *h)
         free_packets(h, &h->cores[i].batch);
     }
     free_packets(h, &h->rx_queue);
+    host_rx_free(h);
     context_cache_free(h->contexts);
     translation_cache_free(h->translations);
     free_jobs(h->made_jobs);

@@ -110,6 +110,8 @@ void host_tx_forget(struct host *h, struct endpoint *ep);
 void host_tx_timer(struct sim *s, void *ctx, void *arg);
 
 /* host_rx.c */
+/** Frees the packets in the receive pipeline. */
+void host_rx_free(struct host *h);
 void host_rx_arrive(void *owner, struct port *port, struct pkt *p);
 void host_rx_deliver(struct host *h, struct pkt *p, uint32_t core);
 struct endpoint *host_rx_lookup(struct host *h, const struct pkt *p);

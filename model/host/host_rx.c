@@ -135,12 +135,25 @@ static void pipeline_done(struct sim *s, void *ctx, void *arg)
     classify(h, p);
 }
 
+static bool free_in_pipeline(void *to, void *ctx, void *arg)
+{
+    if (ctx != to)
+        return false;
+    fabric_pkt_free(((struct host *)to)->fabric, arg);
+    return true;
+}
+
+void host_rx_free(struct host *h)
+{
+    sim_take_pending(h->sim, pipeline_done, free_in_pipeline, h);
+}
+
 /* The pipeline takes a packet at begin_ps; it is through when its payload has crossed PCIe, wait_ps later if its context or translation must come first. */
 static void serve(struct host *h, struct endpoint *ep, struct pkt *p, int64_t begin_ps, int64_t wait_ps)
 {
     h->rx_free_ps = host_max_ps(begin_ps + h->par.rx_packet_ps, pcie_move(&h->pcie, PCIE_WRITE, begin_ps, p->payload_len));
     int64_t done_ps = h->rx_free_ps + wait_ps + h->par.rx_latency_ps;
-    if (h->translations && ep)                      /* pages of one connection come from several entries: their packets stay in order */
+    if (ep && (h->translations || h->contexts))     /* a packet that misses is not overtaken by the connection's next */
         ep->placed_ps = done_ps = host_max_ps(done_ps, ep->placed_ps);
     sim_at(h->sim, done_ps, h->key_rx, pipeline_done, h, p);
 }
