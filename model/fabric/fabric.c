@@ -45,6 +45,19 @@ void fabric_set_params(struct fabric *f, const struct fabric_params *params)
     f->encapsulation = (uint8_t)params->encapsulation;
 }
 
+static bool free_carried(void *to, void *ctx, void *arg)
+{
+    if (((struct port *)ctx)->fabric != to)
+        return false;
+    fabric_pkt_free(to, arg);
+    return true;
+}
+
+void fabric_free_carried(struct fabric *f, sim_fn *fn)
+{
+    sim_take_pending(f->sim, fn, free_carried, f);
+}
+
 void fabric_free(struct fabric *f)
 {
     if (!f)

@@ -66,6 +66,9 @@ static inline void fabric_count_sent(struct fabric *f, const struct pkt *p)
     f->audit.sent_bytes[c] += p->frame_len;
 }
 
+/** The fabric goes: frees the packets (arg) of its ports' (ctx) pending events of function fn. */
+void fabric_free_carried(struct fabric *f, sim_fn *fn);
+
 /** A switch gives a packet another DSCP: it moves to that class's books. */
 static inline void fabric_remark(struct fabric *f, struct pkt *p, uint8_t dscp)
 {

@@ -254,17 +254,9 @@ int64_t port_paused_ps(const struct port *port, unsigned prio)
     return total;
 }
 
-static bool free_in_flight(void *to, void *ctx, void *arg)
-{
-    if (((struct port *)ctx)->fabric != to)
-        return false;
-    fabric_pkt_free(to, arg);
-    return true;
-}
-
 void port_free_in_flight(struct fabric *f)
 {
-    sim_take_pending(f->sim, arrive_event, free_in_flight, f);
+    fabric_free_carried(f, arrive_event);
 }
 
 void port_fini(struct port *port)

@@ -447,18 +447,10 @@ static void paused(void *owner, struct port *port, unsigned prio, bool stop)
 
 const struct port_ops switch_port_ops = { pull, arrive, paused }, switch_full_ops = { pull_full, arrive_full, paused };
 
-static bool free_inside(void *to, void *ctx, void *arg)
-{
-    if (((struct port *)ctx)->fabric != to)
-        return false;
-    fabric_pkt_free(to, arg);
-    return true;
-}
-
 void switch_free_inside(struct fabric *f)
 {
-    sim_take_pending(f->sim, arrive_through, free_inside, f);
-    sim_take_pending(f->sim, leave_middlebox, free_inside, f);
+    fabric_free_carried(f, arrive_through);
+    fabric_free_carried(f, leave_middlebox);
 }
 
 void switch_free(struct fabric_switch *sw)

@@ -62,14 +62,28 @@ static void set_pcie(struct host_params *p, double gigabits)
     p->dma_read_ps = NS(700);
 }
 
-static void set_connectx(struct host_params *p, double pcie_gigabits)
+/* Alike in all profiles, so that a comparison of them is of protocols. */
+static void set_contexts(struct host_params *p)
 {
-    set_rnic_roce(p);
-    set_pcie(p, pcie_gigabits);
     p->contexts = 450;
     p->context_size_bytes = 375;
     p->context_replacement = HOST_CONTEXT_RANDOM;
     p->context_fetches = 8;
+}
+
+static void set_kernel_tcp(struct host_params *p)
+{
+    p->tcp_tx_ps = NS(700);
+    p->tcp_rx_ps = NS(650);
+    p->tcp_ack_ps = NS(350);
+    p->napi_packet_ps = NS(120);
+}
+
+static void set_connectx(struct host_params *p, double pcie_gigabits)
+{
+    set_rnic_roce(p);
+    set_pcie(p, pcie_gigabits);
+    set_contexts(p);
 }
 
 static void set_connectx5(struct host_params *p) { set_connectx(p, 126.03); }
@@ -93,16 +107,10 @@ static void set_chelsio_t6(struct host_params *p)
     set_pcie(p, 126.03);
     p->tx_latency_ps = NS(400);
     p->rx_latency_ps = NS(400);
-    p->contexts = 450;
-    p->context_size_bytes = 375;
-    p->context_replacement = HOST_CONTEXT_RANDOM;
-    p->context_fetches = 8;
+    set_contexts(p);
     p->max_connections = 32768;
     p->reassembly_memory = HOST_REASSEMBLY_CARD;
-    p->tcp_tx_ps = NS(700);           /* of connections in software, as in the kernel profile */
-    p->tcp_rx_ps = NS(650);
-    p->tcp_ack_ps = NS(350);
-    p->napi_packet_ps = NS(120);
+    set_kernel_tcp(p);                /* of connections in software */
 }
 
 static void set_kernel(struct host_params *p)
@@ -122,10 +130,7 @@ static void set_kernel(struct host_params *p)
     p->wakeup_cpu_ps = NS(500);
     p->syscall_ps = NS(350);
     p->copy_rate_bps = GBPS(80);
-    p->tcp_tx_ps = NS(700);
-    p->tcp_rx_ps = NS(650);
-    p->tcp_ack_ps = NS(350);
-    p->napi_packet_ps = NS(120);
+    set_kernel_tcp(p);
 }
 
 const struct host_profile host_profiles[] = {

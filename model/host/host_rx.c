@@ -153,7 +153,7 @@ static void serve(struct host *h, struct endpoint *ep, struct pkt *p, int64_t be
 {
     h->rx_free_ps = host_max_ps(begin_ps + h->par.rx_packet_ps, pcie_move(&h->pcie, PCIE_WRITE, begin_ps, p->payload_len));
     int64_t done_ps = h->rx_free_ps + wait_ps + h->par.rx_latency_ps;
-    if (ep && (h->translations || h->contexts))     /* a packet that misses is not overtaken by the connection's next */
+    if (ep)                                         /* a packet that misses is not overtaken by the connection's next */
         ep->placed_ps = done_ps = host_max_ps(done_ps, ep->placed_ps);
     sim_at(h->sim, done_ps, h->key_rx, pipeline_done, h, p);
 }

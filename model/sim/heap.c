@@ -114,15 +114,10 @@ static void settle(struct sim *s)
         e.order = t->seq;
         sift_down(h, 0, e);
     }
-    if (sim_head_less(&v, was)) {
+    if (sim_head_less(&v, was))
         sim_line_earlier(s, SIM_HEAP, &v);
-    } else if (v.order != was->order) {
-        uint32_t at = 0;
-
-        while (s->line[at] != SIM_HEAP)
-            at++;
-        sim_line_later(s, at, &v);
-    }
+    else if (v.order != was->order)
+        sim_line_later(s, sim_line_place(s, SIM_HEAP), &v);
 }
 
 static struct sim_once *once_get(struct sim_heap *h)

@@ -101,6 +101,16 @@ static inline const struct sim_head *sim_first(const struct sim *s)
     return &s->head[s->line[0]];
 }
 
+/** The place in the line of one that has an event. */
+static inline uint32_t sim_line_place(const struct sim *s, uint32_t who)
+{
+    uint32_t at = 0;
+
+    while (s->line[at] != who)
+        at++;
+    return at;
+}
+
 /** The one at place `at` of the line has a later head, or none: SIM_HEAD_NEVER. */
 static inline void sim_line_later(struct sim *s, uint32_t at, const struct sim_head *v)
 {
@@ -120,14 +130,13 @@ static inline void sim_line_later(struct sim *s, uint32_t at, const struct sim_h
 static inline void sim_line_earlier(struct sim *s, uint32_t who, const struct sim_head *v)
 {
     int64_t was_ps = sim_first(s)->at_ps;
-    uint32_t at = 0;
+    uint32_t at;
 
     if (s->head[who].at_ps == SIM_NEVER_PS) {
         at = s->line_count++;
         s->line[at + 1] = SIM_NOBODY;
     } else {
-        while (s->line[at] != who)
-            at++;
+        at = sim_line_place(s, who);
     }
     for (; at > 0 && sim_head_less(v, &s->head[s->line[at - 1]]); at--)
         s->line[at] = s->line[at - 1];

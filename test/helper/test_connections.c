@@ -10,17 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../helper/run.h"
-
-static struct scenario *load(const char *path, const char *const *sets, size_t nsets)
-{
-    char err[1000] = "";
-    struct scenario_options o = { .size = "ci", .sets = sets, .nsets = nsets };
-    struct scenario *sc = scenario_load(path, &o, err, sizeof err);
-    if (!sc)
-        fail_msg("%s", err);
-    return sc;
-}
+#include "shipped.h"
 
 static const struct variant *variant_of(const struct scenario *sc, const char *transport)
 {
@@ -56,7 +46,7 @@ static void the_message_rate_falls_as_connections_grow(void **state)
     (void)state;
     static const char *const off[] = { "measure.self-slowdown=off" };
     static const char *const names[2][3] = { { "roce-32", "roce-256", "roce-1024" }, { "iwarp-32", "iwarp-256", "iwarp-1024" } };
-    struct scenario *sc = load("scenarios/connection-scaling.xml", off, 1);
+    struct scenario *sc = shipped_load("scenarios/connection-scaling.xml", "ci", off, 1);
     for (int k = 0; k < 2; k++) {
         size_t measured[3];
         for (int i = 0; i < 3; i++) {
@@ -82,7 +72,7 @@ static void too_many_connections_are_told(void **state)
 {
     (void)state;
     static const char *const limit[] = { "measure.self-slowdown=off", "transport.roce-32.host.max-connections=63", "transport.iwarp-32.host.max-connections=40" };
-    struct scenario *sc = load("scenarios/connection-scaling.xml", limit, 3);
+    struct scenario *sc = shipped_load("scenarios/connection-scaling.xml", "ci", limit, 3);
     static const char *const names[] = { "roce-32", "iwarp-32" };
     for (int k = 0; k < 2; k++) {
         char err[500] = "";
@@ -94,7 +84,7 @@ static void too_many_connections_are_told(void **state)
     }
     scenario_free(sc);
     static const char *const software[] = { "measure.self-slowdown=off", "transport.iwarp-32.host.max-connections=40", "transport.iwarp-32.host.beyond=software" };
-    sc = load("scenarios/connection-scaling.xml", software, 3);
+    sc = shipped_load("scenarios/connection-scaling.xml", "ci", software, 3);
     struct result r = run(sc, "iwarp-32");
     assert_int_equal(counter(&r, "connections_in_software"), 2 * 24);
     result_fini(&r);
@@ -106,7 +96,7 @@ static void loss_costs_dma(void **state)
 {
     (void)state;
     static const char *const sets[] = { "measure.self-slowdown=off", "transport.ordered.host.reassembly-memory=card", "transport.ordered.host.dma-read=700ns" };
-    struct scenario *sc = load("scenarios/direct-placement.xml", sets, 3);
+    struct scenario *sc = shipped_load("scenarios/direct-placement.xml", "ci", sets, 3);
     struct result r = run(sc, "ordered");
     assert_true(r.retransmitted_packets > 0 && counter(&r, "kept_bytes") > 0);
     assert_int_equal(counter(&r, "dma_refetches"), r.retransmitted_packets);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../helper/run.h"
+#include "shipped.h"
 
 static struct result run_of(struct scenario *sc, size_t variant)
 {
@@ -99,16 +99,6 @@ static void tcp_and_iwarp_have_windows(void **state)
     }
 }
 
-static struct scenario *shipped(const char *path, const char *size)
-{
-    char err[1000] = "";
-    struct scenario_options o = { .size = size };
-    struct scenario *sc = scenario_load(path, &o, err, sizeof err);
-    if (!sc)
-        fail_msg("%s", err);
-    return sc;
-}
-
 /* Mean goodput of a flow, Gb/s, and of alpha, over a stretch of time. */
 static double mean_of(const struct result *r, uint32_t flow, double from_ms, double to_ms, bool alpha)
 {
@@ -129,7 +119,7 @@ static double mean_of(const struct result *r, uint32_t flow, double from_ms, dou
 static void dcqcn_converges(void **state)
 {
     (void)state;
-    struct scenario *sc = shipped("scenarios/dcqcn-convergence.xml", NULL);
+    struct scenario *sc = shipped_load("scenarios/dcqcn-convergence.xml", NULL, NULL, 0);
     struct result r = run_of(sc, 0);
     double line = 40 * 1024. / 1106;
     assert_true(mean_of(&r, 0, 1, 10, false) > .99 * line);
@@ -146,7 +136,7 @@ static void dcqcn_converges(void **state)
 static void hpcc_against_dcqcn(void **state)
 {
     (void)state;
-    struct scenario *sc = shipped("scenarios/hpcc-incast.xml", NULL);
+    struct scenario *sc = shipped_load("scenarios/hpcc-incast.xml", NULL, NULL, 0);
     uint64_t peak[3], late[3];
     for (size_t v = 0; v < 3; v++) {
         struct result r = run_of(sc, v);
@@ -169,7 +159,7 @@ static void hpcc_against_dcqcn(void **state)
 static void shares_follow(void **state)
 {
     (void)state;
-    struct scenario *sc = shipped("scenarios/join-and-leave.xml", NULL);
+    struct scenario *sc = shipped_load("scenarios/join-and-leave.xml", NULL, NULL, 0);
     size_t hpcc = sc->nvariants - 1;
     assert_string_equal(sc->transports[sc->variants[hpcc].transport].name, "hpcc");
     struct result r = run_of(sc, hpcc);
@@ -193,7 +183,7 @@ static void dctcp_over_two_bottlenecks(void **state)
 {
     (void)state;
     static const struct { double s1, s2, s3, wire, within_s1, within; } published[] = { { 46, 475, 54, 1538, .05, .05 }, { 23, 471, 74, 1448 * 1538. / 1502, .25, .1 } };
-    struct scenario *sc = shipped("scenarios/dctcp-two-bottlenecks.xml", NULL);
+    struct scenario *sc = shipped_load("scenarios/dctcp-two-bottlenecks.xml", NULL, NULL, 0);
     for (size_t v = 0; v < 2; v++) {
         struct result r = run_of(sc, v);
         double sum[3] = { 0 }, squares[3] = { 0 }, n[3] = { 10, 20, 10 }, jain[3];

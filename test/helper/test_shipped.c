@@ -10,17 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../helper/run.h"
-
-static struct scenario *load(const char *path, const char *const *sets, size_t nsets)
-{
-    char err[1000] = "";
-    struct scenario_options o = { .size = "ci", .sets = sets, .nsets = nsets };
-    struct scenario *sc = scenario_load(path, &o, err, sizeof err);
-    if (!sc)
-        fail_msg("%s", err);
-    return sc;
-}
+#include "shipped.h"
 
 static uint64_t digest_of(const struct scenario *sc, const struct variant *v, enum run_engine engine, bool through_bytes)
 {
@@ -59,7 +49,7 @@ static void check_scenario(const char *path)
     char err[300];
     /* The slowdown's calibration runs do not touch the digest; once is enough. */
     static const char *const off[] = { "measure.self-slowdown=off" };
-    struct scenario *sc = load(path, NULL, 0), *bare = load(path, off, 1);
+    struct scenario *sc = shipped_load(path, "ci", NULL, 0), *bare = shipped_load(path, "ci", off, 1);
     bool ns3 = run_engine_available(RUN_NS3, err, sizeof err);
     for (size_t i = 0; i < sc->nvariants; i++) {
         struct result r;
@@ -93,7 +83,7 @@ static void direct_placement(void **state) { (void)state; check_scenario("scenar
 static void direct_placement_spares_memory(void **state)
 {
     (void)state;
-    struct scenario *sc = load("scenarios/direct-placement.xml", NULL, 0);
+    struct scenario *sc = shipped_load("scenarios/direct-placement.xml", "ci", NULL, 0);
     struct result r[4];
     assert_int_equal(sc->nvariants, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -136,7 +126,7 @@ static void self_slowdown_is_exactly_one_alone(void **state)
     static const char *const sizes[] = { "workload.ping-pong.size=1B", "workload.ping-pong.size=1500B", "workload.ping-pong.size=64KiB" };
     for (size_t k = 0; k < 3; k++) {
         const char *const sets[] = { sizes[k], warm, "ping-pong.rounds=400" };
-        struct scenario *sc = load("scenarios/ping-pong.xml", sets, 3);
+        struct scenario *sc = shipped_load("scenarios/ping-pong.xml", "ci", sets, 3);
         for (size_t i = 0; i < sc->nvariants; i++) {
             struct result r;
             struct run_options o = { .engine = RUN_NATIVE };
@@ -162,7 +152,7 @@ static void known_orders(void **state)
     (void)state;
     char err[300];
     double p50[3] = { 0 };
-    struct scenario *sc = load("scenarios/ping-pong.xml", NULL, 0);
+    struct scenario *sc = shipped_load("scenarios/ping-pong.xml", "ci", NULL, 0);
     for (size_t i = 0; i < sc->nvariants; i++) {
         struct result r;
         struct result_stats s;

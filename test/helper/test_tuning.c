@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../helper/run.h"
+#include "shipped.h"
 
 #define VARIANTS_MAX 16
 
@@ -20,11 +20,8 @@ struct all { struct result r[VARIANTS_MAX]; size_t n; };
 
 static void run_all(const char *path, struct all *a)
 {
-    char err[1000] = "";
-    struct scenario_options o = { .size = "ci" };
-    struct scenario *sc = scenario_load(path, &o, err, sizeof err);
-    if (!sc)
-        fail_msg("%s", err);
+    char err[300] = "";
+    struct scenario *sc = shipped_load(path, "ci", NULL, 0);
     assert_true(sc->nvariants <= VARIANTS_MAX);
     a->n = sc->nvariants;
     for (size_t i = 0; i < a->n; i++) {

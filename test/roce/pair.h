@@ -295,4 +295,18 @@ static inline uint64_t pair_count(const struct pair *pr, int from, unsigned opco
 
 #define PAIR_COUNTER(pr, i, name) (rnic_qp_counters((pr)->side[i].qp)->name)
 
+/* Most packets of side 0 that were sent and not yet acknowledged; for a QP whose first PSN is 100. */
+static inline uint32_t pair_most_in_flight(const struct pair *pr)
+{
+    uint32_t sent = 0, acked = 0, most = 0;
+    for (uint32_t i = 0; i < pr->nlog; i++) {
+        if (pr->log[i].from == 0)
+            sent = pr->log[i].psn - 99;
+        else
+            acked = pr->log[i].psn - 99;
+        most = sent - acked > most ? sent - acked : most;
+    }
+    return most;
+}
+
 #endif

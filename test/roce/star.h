@@ -49,6 +49,14 @@ static inline void wc_of(void *ctx, const struct rnic_wc *wc)
         s->on_wc(s, wc);
 }
 
+static inline void star_defaults(struct link_params *link, struct switch_params *sp, struct roce_params *rp, struct host_params *hp)
+{
+    param_defaults(&link_params_table, link);
+    param_defaults(&roce_params_table, rp);
+    param_defaults(&host_params_table, hp);
+    switch_params_init(sp);
+}
+
 /* Host i with hp[i]. */
 static inline struct star *star_new_each(uint32_t n, const struct link_params *link, const struct switch_params *sp, const struct host_params *const *hp)
 {

@@ -241,15 +241,7 @@ static void window_is_obeyed(void **state)
         pair_run(pr, SIM_NEVER_PS);
         assert_int_equal(pr->side[0].nwc, 4);
         assert_int_equal(PAIR_COUNTER(pr, 0, timeouts), 0);
-        uint32_t sent = 0, acked = 0, most = 0;
-        for (uint32_t i = 0; i < pr->nlog; i++) {
-            if (pr->log[i].from == 0)
-                sent = pr->log[i].psn - 99;
-            else
-                acked = pr->log[i].psn - 99;
-            most = sent - acked > most ? sent - acked : most;
-        }
-        assert_int_equal(most, row[k].most);
+        assert_int_equal(pair_most_in_flight(pr), row[k].most);
         pair_free(pr);
     }
 }
@@ -358,19 +350,6 @@ static void marks_come_back_in_acks(void **state)
 
 /* --- caps of what is in flight --- */
 
-static uint32_t most_in_flight(const struct pair *pr)
-{
-    uint32_t sent = 0, acked = 0, most = 0;
-    for (uint32_t i = 0; i < pr->nlog; i++) {
-        if (pr->log[i].from == 0)
-            sent = pr->log[i].psn - 99;
-        else
-            acked = pr->log[i].psn - 99;
-        most = sent - acked > most ? sent - acked : most;
-    }
-    return most;
-}
-
 /* The cap by bandwidth-delay products: whole packets of what they are on the wire. */
 static void window_by_bdp(void **state)
 {
@@ -382,7 +361,7 @@ static void window_by_bdp(void **state)
         struct pair *pr = pair_new(&c);
         pair_post(pr, 0, RNIC_OP_WRITE, 0, 0, 400 * 1024);
         pair_run(pr, SIM_NEVER_PS);
-        assert_int_equal(most_in_flight(pr), row[k].most);
+        assert_int_equal(pair_most_in_flight(pr), row[k].most);
         pair_free(pr);
     }
 }
@@ -410,7 +389,7 @@ static void window_with_each_control(void **state)
             pair_run(pr, SIM_NEVER_PS);
             assert_int_equal(pr->side[0].nwc, 1);
             if (uncapped) {
-                assert_true(most_in_flight(pr) > 9);
+                assert_true(pair_most_in_flight(pr) > 9);
                 free_run = pr;
                 continue;
             }
@@ -419,7 +398,7 @@ static void window_with_each_control(void **state)
                 for (uint32_t n = 0; n < pr->nlog; n++)
                     assert_true(pr->log[n].at_ps == free_run->log[n].at_ps && pr->log[n].psn == free_run->log[n].psn);
             } else {
-                assert_int_equal(most_in_flight(pr), row[k - 2].most);
+                assert_int_equal(pair_most_in_flight(pr), row[k - 2].most);
             }
             pair_free(pr);
         }

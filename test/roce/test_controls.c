@@ -36,10 +36,7 @@ struct seen {
 static struct setup setup(uint32_t flows, int64_t rate_bps)
 {
     struct setup u = { .flows = flows, .bytes = 1 << 20 };
-    param_defaults(&link_params_table, &u.link);
-    param_defaults(&roce_params_table, &u.roce);
-    param_defaults(&host_params_table, &u.host);
-    switch_params_init(&u.sw);
+    star_defaults(&u.link, &u.sw, &u.roce, &u.host);
     u.link.rate_bps = rate_bps;
     return u;
 }

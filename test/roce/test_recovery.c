@@ -25,6 +25,14 @@ static enum pair_fate scripted(void *ctx, struct pair *pr, int from, const struc
     return PAIR_PASS;
 }
 
+static struct pair *scripted_pair(const struct pair_config *c, struct script *s)
+{
+    struct pair *pr = pair_new(c);
+    pr->fate = scripted;
+    pr->ctx = s;
+    return pr;
+}
+
 /* Of 20 packets the 3rd and 7th are lost: each policy sends again what it says. */
 static void what_is_sent_again(void **state)
 {
@@ -35,9 +43,7 @@ static void what_is_sent_again(void **state)
         struct script s = { 0, { 3, 7 }, 2 };
         struct pair_event e[64];
         c.params.retry = row[i].retry;
-        struct pair *pr = pair_new(&c);
-        pr->fate = scripted;
-        pr->ctx = &s;
+        struct pair *pr = scripted_pair(&c, &s);
         pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 20 * 1024);
         pair_run(pr, SIM_NEVER_PS);
         assert_int_equal(pr->side[0].nwc, 1);
@@ -68,9 +74,7 @@ static void irn_timeouts(void **state)
         c.params.retry = ROCE_IRN_RETRY;
         for (uint32_t k = 0; k < row[i].packets; k++)
             s.drop[s.ndrop++] = k + 1; /* all of them: nothing comes back */
-        struct pair *pr = pair_new(&c);
-        pr->fate = scripted;
-        pr->ctx = &s;
+        struct pair *pr = scripted_pair(&c, &s);
         pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, row[i].packets * 1024);
         pair_run(pr, SIM_NEVER_PS);
         assert_int_equal(pr->side[0].nwc, 1);
@@ -90,9 +94,7 @@ static void item_22_last_packet_corrupted(void **state)
     struct pair_config c = pair_defaults();
     struct script s = { 0, { 50 }, 1 };
     c.params.retry = ROCE_IRN_RETRY;
-    struct pair *pr = pair_new(&c);
-    pr->fate = scripted;
-    pr->ctx = &s;
+    struct pair *pr = scripted_pair(&c, &s);
     pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 50 * 1024);
     pair_run(pr, SIM_NEVER_PS);
     assert_int_equal(pr->side[0].nwc, 1);
@@ -210,9 +212,7 @@ static void lost_responses(void **state)
         struct pair_config c = pair_defaults();
         struct script s = { 1, { retry[i] == ROCE_IRN_RETRY ? 4 : 3, retry[i] == ROCE_IRN_RETRY ? 8 : 7 }, 2 };
         c.params.retry = retry[i];
-        struct pair *pr = pair_new(&c);
-        pr->fate = scripted;
-        pr->ctx = &s;
+        struct pair *pr = scripted_pair(&c, &s);
         pair_post(pr, 0, RNIC_OP_READ, 1, 0, 20 * 1024);
         pair_run(pr, SIM_NEVER_PS);
         assert_int_equal(pr->side[0].nwc, 1);
@@ -285,9 +285,7 @@ static void a_gap_counts_after_the_reorder_time(void **state)
     struct script s = { 0, { 3 }, 1 };
     c.params.ooo_placement = 1;
     c.params.reorder_ps = 7 * SIM_PS_PER_US;
-    struct pair *pr = pair_new(&c);
-    pr->fate = scripted;
-    pr->ctx = &s;
+    struct pair *pr = scripted_pair(&c, &s);
     pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 20 * 1024);
     pair_run(pr, SIM_NEVER_PS);
     int64_t fourth = 0, nak = 0;
@@ -314,9 +312,7 @@ static void writes_are_placed_on_arrival(void **state)
         struct script s = { 0, { 3 }, 1 };
         c.params.retry = row[i].retry;
         c.params.ooo_placement = row[i].place;
-        struct pair *pr = pair_new(&c);
-        pr->fate = scripted;
-        pr->ctx = &s;
+        struct pair *pr = scripted_pair(&c, &s);
         pair_post(pr, 0, RNIC_OP_WRITE, 1, 0, 10 * 1024);
         pair_run(pr, 2 * SIM_PS_PER_US); /* all ten have arrived, no repetition yet */
         assert_int_equal(pr->side[0].sent, 10);

@@ -18,11 +18,9 @@ struct setup {
 static struct setup setup(void)
 {
     struct setup u;
-    param_defaults(&link_params_table, &u.link);
-    param_defaults(&host_params_table, &u.host);
-    switch_params_init(&u.sw);
-    for (int i = 0; i < QPS; i++)
-        param_defaults(&roce_params_table, &u.roce[i]);
+    star_defaults(&u.link, &u.sw, &u.roce[0], &u.host);
+    for (int i = 1; i < QPS; i++)
+        u.roce[i] = u.roce[0];
     return u;
 }
 

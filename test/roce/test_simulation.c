@@ -13,10 +13,7 @@ static void unloaded_write_is_exact(void **state)
     struct switch_params sp;
     struct roce_params rp;
     struct host_params hp;
-    param_defaults(&link_params_table, &link);
-    param_defaults(&roce_params_table, &rp);
-    param_defaults(&host_params_table, &hp);
-    switch_params_init(&sp);
+    star_defaults(&link, &sp, &rp, &hp);
     for (int through_bytes = 0; through_bytes < 2; through_bytes++) {
         struct star *s = star_new(2, &link, &sp, &hp);
         fabric_through_bytes(s->fabric, through_bytes);
@@ -46,10 +43,7 @@ static struct outcome all_to_all(double loss, bool through_bytes, bool separate_
     struct switch_params sp;
     struct roce_params rp;
     struct host_params hp;
-    param_defaults(&link_params_table, &link);
-    param_defaults(&roce_params_table, &rp);
-    param_defaults(&host_params_table, &hp);
-    switch_params_init(&sp);
+    star_defaults(&link, &sp, &rp, &hp);
     link.loss = loss;
     sp.ecn = 1;
     rp.local_ack_timeout = 6;
@@ -127,10 +121,7 @@ static void traces(void **state)
     struct switch_params sp;
     struct roce_params rp;
     struct host_params hp;
-    param_defaults(&link_params_table, &link);
-    param_defaults(&roce_params_table, &rp);
-    param_defaults(&host_params_table, &hp);
-    switch_params_init(&sp);
+    star_defaults(&link, &sp, &rp, &hp);
     sp.ecn = 1;
     sp.ecn_kmin_bytes = 2000;
     sp.ecn_kmax_bytes = 3000;
@@ -175,10 +166,7 @@ static void irn_finishes_under_pfc_when_its_last_packet_is_corrupted(void **stat
     struct switch_params sp;
     struct roce_params rp;
     struct host_params hp;
-    param_defaults(&link_params_table, &link);
-    param_defaults(&roce_params_table, &rp);
-    param_defaults(&host_params_table, &hp);
-    switch_params_init(&sp);
+    star_defaults(&link, &sp, &rp, &hp);
     sp.pfc = 1;
     sp.pfc_xoff_bytes = 20000;
     rp.retry = ROCE_IRN_RETRY;
