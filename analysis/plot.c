@@ -168,11 +168,12 @@ static size_t curve_sizes(const struct curve *v, struct sized **out)
     return n;
 }
 
-/* Bins of equal counts, never splitting one size over two bins. */
-static void put_size_bins(FILE *f, const struct sized *m, size_t n)
+/* Bins of equal counts, never splitting one size over two bins. True if any has enough messages for a 99th percentile. */
+static bool put_size_bins(FILE *f, const struct sized *m, size_t n)
 {
     size_t want = n / SIZE_BINS + 1;
     double *v = malloc((n ? n : 1) * sizeof *v);
+    bool p99 = false;
     for (size_t from = 0; v && from < n;) {
         size_t to = from + want < n ? from + want : n;
         while (to < n && !(m[to].bytes > m[to - 1].bytes))
@@ -187,14 +188,18 @@ static void put_size_bins(FILE *f, const struct sized *m, size_t n)
         else
             fputs("NaN", f);
         fputc('\n', f);
+        p99 |= st.has[3];
         from = to;
     }
     free(v);
+    return p99;
 }
 
 static int plot_slowdown(struct plotter *p, double load, const char *base, const char *title)
 {
     struct plot_script s;
+    char with[48];
+    double least = HUGE_VAL, most = 0;
     if (plot_script_begin(p, &s, base) != 0)
         return -1;
     plot_script_head(s.f, title, "message size (bytes)", "slowdown (latency by the unloaded ideal)");
@@ -207,13 +212,22 @@ static int plot_slowdown(struct plotter *p, double load, const char *base, const
         size_t n = curve_sizes(v, &m);
         if (n) {
             fprintf(s.f, "$d%zu << EOD\n", c);
-            put_size_bins(s.f, m, n);
+            bool p99 = put_size_bins(s.f, m, n);
             fputs("EOD\n", s.f);
-            plot_item(&s, v, c, "1:2", "lines", ", median", 1);
-            plot_item(&s, v, c, "1:3", "linespoints pt 7 ps 0.5", ", p99", 2.2);
+            /* gnuplot's shapes come in pairs, open and filled, from 4 on; a shape a dash, since a lone point has no dash. */
+            int shape = 4 + 2 * ((v->dash - 1) % 6);
+            snprintf(with, sizeof with, "linespoints pt %d ps 0.7", shape);
+            plot_item(&s, v, c, "1:2", with, ", median", 1);
+            snprintf(with, sizeof with, "linespoints pt %d ps 0.7", shape + 1);
+            if (p99)
+                plot_item(&s, v, c, "1:3", with, ", p99", 2.2);
+            least = fmin(least, m[0].bytes);
+            most = fmax(most, m[n - 1].bytes);
         }
         free(m);
     }
+    if (most > 0 && !(most > least)) /* one size: its points stand in the middle */
+        fprintf(s.f, "set xrange [%.0f:%.0f]\nset xtics (%.0f)\n", floor(least / 2), ceil(least * 2), least);
     return plot_script_end(p, &s);
 }
 

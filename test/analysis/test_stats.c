@@ -249,6 +249,17 @@ static void cdf_has_a_point_a_flow_and_ends_at_one(void **state)
     fclose(f);
     assert_int_equal(points, 20);
     near(last, 1);
+    /* Of one size there is no line: its points must show; of 20 messages there is no 99th percentile, nor a key for it. */
+    snprintf(path, sizeof path, "%s/plots/slowdown-size.gp", dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    bool dots = false, p99 = false;
+    while (fgets(line, sizeof line, f)) {
+        dots |= strstr(line, "linespoints") != NULL;
+        p99 |= strstr(line, "p99") != NULL;
+    }
+    fclose(f);
+    assert_true(dots && !p99);
     static const char *const made[] = { "latency-cdf", "latency-tail", "slowdown-size" };
     for (size_t i = 0; i < 3; i++) {
         struct stat st;
