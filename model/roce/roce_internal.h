@@ -82,6 +82,7 @@ struct roce_req {
     uint32_t reads_out, ord;             /* READs and atomics under way, and at most */
     uint32_t since_ack_req;
     uint32_t ssn, lsn;                   /* messages begun; the last message that the peer has a receive for, if credits_known */
+    uint64_t limited_at;                 /* the latest packet sent without credit; ROCE_NONE: none */
     uint8_t  retries_left, rnr_left;
     bool     credits_known, span_valid, force_ack_req, in_recovery, gap_seen;
     /* selective */
@@ -231,10 +232,13 @@ enum rnic_wc_status roce_req_place(struct roce_qp *q, const struct rnic_wqe *w, 
 void roce_req_fail_oldest(struct roce_qp *q, enum rnic_wc_status status);
 /** A gap in responses at una: heeded once until there is progress. */
 void roce_req_response_gap(struct roce_qp *q, int64_t now_ps);
-void roce_req_take_credits(struct roce_qp *q, const struct pkt *p);
 static inline uint64_t roce_first_of(const struct rnic_wqe *w) { return w->scratch[0]; }
 static inline uint64_t roce_end_of(const struct rnic_wqe *w) { return w->scratch[0] + w->scratch[1]; }
 static inline bool roce_is_atomic(enum rnic_opcode op) { return op == RNIC_OP_CMP_SWAP || op == RNIC_OP_FETCH_ADD; }
+static inline bool roce_takes_receive(enum rnic_opcode op)
+{
+    return op == RNIC_OP_SEND || op == RNIC_OP_SEND_IMM || op == RNIC_OP_SEND_INV || op == RNIC_OP_WRITE_IMM;
+}
 static inline bool roce_has_response(enum rnic_opcode op) { return op == RNIC_OP_READ || roce_is_atomic(op); }
 static inline bool roce_alive(const struct roce_qp *q) { return q->base.state == RNIC_QP_RTS || q->base.state == RNIC_QP_SQD; }
 /** Send from packet number `to` again, una <= to <= max. */
@@ -337,8 +341,17 @@ int roce_check_send(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
 /* roce_params.c */
 /** RNR NAK timer code to time (IBTA vol. 1 table 45). */
 int64_t roce_rnr_timer_ps(unsigned code);
+
+/* roce_credit.c */
 /** AETH credit code for so many posted receives, rounded down, and back (IBTA vol. 1 table 46). */
 unsigned roce_credit_code(uint32_t receives);
 uint32_t roce_credit_count(unsigned code);
+/** An AETH's credits: the peer has receives for so many messages after the last it completed. */
+void roce_req_take_credits(struct roce_qp *q, const struct pkt *p);
+/** The next packet of w (the WQE at the cursor) needs a receive that the peer has not told of: a limited packet (IBTA 9.7.7.2.5). */
+bool roce_limited(const struct roce_qp *q, const struct rnic_wqe *w);
+/** A limited packet has been sent and nothing has been heard of it: the next one waits. It has asked for an ACK, so it never waits for a timeout; what
+ *  went before and needed no receive is no reason to wait, since nobody may have asked for an ACK of that. */
+static inline bool roce_limited_in_flight(const struct roce_req *r) { return r->limited_at >= r->acked && r->limited_at < r->nxt; }
 
 #endif

@@ -36,17 +36,3 @@ int64_t roce_rnr_timer_ps(unsigned code)
         2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152 };
     return (int64_t)in_10us[code & 31] * 10 * SIM_PS_PER_US;
 }
-
-/* 0, 1, 2, 3, 4, 6, 8, 12, ...: each second code doubles. */
-uint32_t roce_credit_count(unsigned code)
-{
-    return code < 2 ? code : (2u + (code & 1)) << (code / 2 - 1);
-}
-
-unsigned roce_credit_code(uint32_t receives)
-{
-    unsigned code = 30;
-    while (roce_credit_count(code) > receives)
-        code--;
-    return code;
-}

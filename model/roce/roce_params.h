@@ -54,7 +54,7 @@ enum roce_ack_request { ROCE_ACK_REQ_MESSAGE, ROCE_ACK_REQ_DRAIN };
     X(rnr_retry, COUNT, 7, 0, 7, NULL, "retries after RNR NAKs without progress; 7: without end", "IBTA vol. 1 9.7.5.2.8; 7 is a common default") \
     X(rnr_timer, COUNT, 12, 0, 31, NULL, "the RNR NAK timer code that this end sends when it has no receive", "IBTA vol. 1 table 45; 12 (0.64 ms) is a common default") \
     X(ack_request, ENUM, 0, 0, 1, ROCE_ACK_REQUESTS, \
-      "where AckReq is set besides every ack-request-packets and where the window closes: each message's last packet, or only when nothing further waits", \
+      "where AckReq is set besides every ack-request-packets and where the window closes: each message's last packet, or only where nothing further may go", \
       "message: rxe; drain: guess, for cards that coalesce over messages") \
     X(ack_request_packets, COUNT, 64, 0, 1000000, NULL, "AckReq also on each such packet; 0: not", "guess; mlx5 asks every 2^log_ack_req_freq packets") \
     X(ack_packets, COUNT, 16, 0, 1000000, NULL, "the responder acknowledges each such packet unasked; 0: only when asked", "guess; 1 in HPCC's ns-3") \

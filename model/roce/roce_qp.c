@@ -272,7 +272,7 @@ struct rnic_qp *roce_qp_new(struct rnic_dev *dev, struct rnic_pd *pd, struct rni
         [ROCE_IRN_RETRY] = &roce_irn, [ROCE_SELECTIVE] = &roce_selective };
     q->retry = policy[params->service == ROCE_SERVICE_RC ? params->retry : ROCE_GO_BACK_N]; /* the others repeat nothing */
     q->holds = q->retry->holds || params->ooo_placement;
-    q->req.want = ROCE_NONE;
+    q->req.want = q->req.limited_at = ROCE_NONE;
     q->resp.gap_deadline_ps = SIM_NEVER_PS;
     if (params->service == ROCE_SERVICE_RC && params->retry == ROCE_IRN_RETRY) {
         q->opcode_base = ROCE_IRN;

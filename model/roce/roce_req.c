@@ -25,11 +25,6 @@ static uint64_t count_packets(const struct roce_qp *q, const struct rnic_send_wr
     return wr->sge.len <= q->mtu || roce_is_atomic(wr->op) || (q->irn != NULL && wr->op == RNIC_OP_READ) ? 1 : ((uint64_t)wr->sge.len + q->mtu - 1) >> q->mtu_shift;
 }
 
-static bool takes_receive(enum rnic_opcode op)
-{
-    return op == RNIC_OP_SEND || op == RNIC_OP_SEND_IMM || op == RNIC_OP_SEND_INV || op == RNIC_OP_WRITE_IMM;
-}
-
 /* Give WQE wqe_nxt its packet numbers if it has none yet. */
 static struct rnic_wqe *current_wqe(struct roce_qp *q)
 {
@@ -41,7 +36,7 @@ static struct rnic_wqe *current_wqe(struct roce_qp *q)
         w->scratch[2] = w->scratch[1] ? ++r->ssn : r->ssn;
         if (q->irn != NULL && roce_has_response(w->wr.op))
             w->scratch[3] = q->irn->read_sn++;
-        else if (q->irn != NULL && takes_receive(w->wr.op))
+        else if (q->irn != NULL && roce_takes_receive(w->wr.op))
             w->scratch[3] = q->irn->recv_sn++;
         r->wqe_end++;
     }
@@ -59,20 +54,6 @@ static uint64_t window(const struct roce_qp *q)
             limit = w ? w : 1;
     }
     return limit;
-}
-
-/* The next packet of w needs a receive that the peer has not told of: it may go only alone (a limited packet, IBTA 9.7.7.2.3). */
-static bool limited(const struct roce_qp *q, const struct rnic_wqe *w)
-{
-    const struct roce_req *r = &q->req;
-    bool numbered = r->wqe_nxt != r->wqe_end;
-    if (!r->credits_known || wire_psn_diff(numbered ? (uint32_t)w->scratch[2] : r->ssn + 1, r->lsn) <= 0)
-        return false;
-    switch (w->wr.op) {
-    case RNIC_OP_SEND: case RNIC_OP_SEND_IMM: case RNIC_OP_SEND_INV: return true;
-    case RNIC_OP_WRITE_IMM: return numbered ? r->nxt + 1 == roce_end_of(w) : w->wr.sge.len <= q->mtu;
-    default: return false;
-    }
 }
 
 int64_t roce_req_ready_ps(const struct roce_qp *q)
@@ -96,12 +77,28 @@ int64_t roce_req_ready_ps(const struct roce_qp *q)
             (r->reads_out >= r->ord || r->nxt - r->una + count_packets(q, &w->wr) > PSN_SPAN))
             return SIM_NEVER_PS;
     }
-    if (r->credits_known && r->nxt != r->una && limited(q, w))
+    if (roce_limited_in_flight(r) && roce_limited(q, w))
         return SIM_NEVER_PS;
     return r->rnr_until_ps;
 }
 
 /* --- sending --- */
+
+/* Behind this WQE's last packet nothing may go before something is heard: this is where to ask for an ACK if nowhere else. */
+static bool nothing_follows(struct roce_qp *q, uint64_t next)
+{
+    struct roce_req *r = &q->req;
+    uint64_t nxt = r->nxt;
+    uint32_t wqe = r->wqe_nxt;
+    r->nxt = next;
+    do
+        r->wqe_nxt++;
+    while (r->wqe_nxt != q->base.sq_visible && rnic_sq_wqe(&q->base, r->wqe_nxt)->wr.op == RNIC_OP_LOCAL_INV);
+    bool none = roce_req_ready_ps(q) == SIM_NEVER_PS;
+    r->nxt = nxt;
+    r->wqe_nxt = wqe;
+    return none;
+}
 
 static bool ask_for_ack(struct roce_qp *q, const struct rnic_wqe *w, uint64_t next)
 {
@@ -109,10 +106,13 @@ static bool ask_for_ack(struct roce_qp *q, const struct rnic_wqe *w, uint64_t ne
     const struct roce_params *par = q->params;
     bool ask = q->irn != NULL || r->force_ack_req || roce_has_response(w->wr.op) || next - r->acked >= window(q);
     if (next == roce_end_of(w))
-        ask |= par->ack_request == ROCE_ACK_REQ_MESSAGE || r->wqe_nxt + 1 == q->base.sq_visible;
+        ask = ask || par->ack_request == ROCE_ACK_REQ_MESSAGE || nothing_follows(q, next);
     ask |= par->ack_request_packets > 0 && r->since_ack_req + 1 >= (uint64_t)par->ack_request_packets;
     ask |= q->cc.ack_every > 0 && r->since_ack_req + 1 >= q->cc.ack_every;
-    ask |= r->credits_known && limited(q, w);
+    if (r->credits_known && roce_limited(q, w)) {
+        r->limited_at = r->nxt;
+        ask = true;
+    }
     r->since_ack_req = ask ? 0 : r->since_ack_req + 1;
     if (ask)
         r->force_ack_req = false;
@@ -250,12 +250,18 @@ static bool pass_local(struct roce_qp *q, int64_t now_ps)
     return true;
 }
 
-/* A READ or atomic begins. */
-static void begin_response(struct roce_qp *q, int64_t now_ps, const struct rnic_wqe *w)
+/* The first packet of w leaves for the first time. */
+static void begin(struct roce_qp *q, int64_t now_ps, struct rnic_wqe *w)
 {
-    q->req.reads_out++;
+    struct roce_req *r = &q->req;
+    w->tflags |= ROCE_WQE_STARTED;
+    if (r->credits_known && !roce_takes_receive(w->wr.op)) /* it is counted in SSNs and takes none of the receives that the peer has told of */
+        r->lsn = (r->lsn + 1) & ROCE_PSN_MASK;
+    if (!roce_has_response(w->wr.op))
+        return;
+    r->reads_out++;
     if (q->irn != NULL)
-        roce_irn_read_posted(q, now_ps, w, q->req.wqe_nxt);
+        roce_irn_read_posted(q, now_ps, w, r->wqe_nxt);
 }
 
 bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
@@ -272,9 +278,8 @@ bool roce_req_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
     uint64_t next = roce_has_response(w->wr.op) ? roce_end_of(w) : r->nxt + 1;
     if (!build(q, i, r->nxt, next, p))
         return false;
-    if (roce_has_response(w->wr.op) && !(w->tflags & ROCE_WQE_STARTED))
-        begin_response(q, now_ps, w);
-    w->tflags |= ROCE_WQE_STARTED;
+    if (!(w->tflags & ROCE_WQE_STARTED))
+        begin(q, now_ps, w);
     if (q->service == ROCE_SERVICE_RC) {
         p->roce.ack_req = ask_for_ack(q, w, next);
         count_sent(q, now_ps, p, next);
@@ -320,21 +325,6 @@ void roce_req_rewind(struct roce_qp *q, uint64_t to)
 }
 
 /* --- progress --- */
-
-/* An AETH's credits: the peer has receives for so many messages after the last it completed. */
-void roce_req_take_credits(struct roce_qp *q, const struct pkt *p)
-{
-    struct roce_req *r = &q->req;
-    const struct pkt_roce *h = &p->roce;
-    unsigned code = h->syndrome & 0x1f;
-    if ((h->syndrome & 0x60) != ROCE_AETH_ACK || code == ROCE_AETH_NO_CREDITS)
-        return;
-    uint32_t lsn = (h->msn + roce_credit_count(code)) & ROCE_PSN_MASK;
-    if (r->credits_known && wire_psn_diff(lsn, r->lsn) <= 0)
-        return;
-    r->lsn = lsn;
-    r->credits_known = true;
-}
 
 static void tell_cc(struct roce_qp *q, int64_t now_ps, uint64_t packets)
 {

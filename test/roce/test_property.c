@@ -217,6 +217,7 @@ static void random_operations_exactly_once(void **state)
         random_run(strtoull(one, NULL, 10));
         return;
     }
+    random_run(4905); /* go-back-0: the last packet of a WRITE with immediate, without credit, behind packets that nobody acknowledges */
     for (uint64_t seed = 1; seed <= (getenv("RNICSIM_TEST_LONG") ? 50000 : 500); seed++) {
         if (seed % 1000 == 0)
             print_message("seed %llu\n", (unsigned long long)seed);
