@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* DCTCP's sender (RFC 8257 section 3.3): alpha is the share of bytes that came marked, averaged over windows, and a window in which
- * any came marked costs alpha / 2 of the congestion window, once. Growth is Reno's, losses are answered as Reno does (3.4). */
+ * any came marked costs alpha / 2 of the congestion window, once. Growth is Reno's, losses are answered as Reno does (3.4). What was
+ * sent before a reduction lets nothing grow: with RFC 3168 the latched echo sees to that (6.1.2), with the exact one the sender must,
+ * as Linux and ns-3 do (CWR state) and HPCC's simulator. */
 #include "cc_list.h"
 #include "dctcp_params.h"
 
@@ -17,6 +19,7 @@ struct dctcp {
     uint64_t window_end;      /* of the window under observation */
     uint64_t acked, marked;   /* bytes in it */
     uint64_t cut_until;       /* until then this window's marks have been answered */
+    bool     held;            /* and nothing grows until then; a timeout ends it */
     int64_t  counted_bytes;   /* acknowledged since the window last grew, in congestion avoidance */
 };
 _Static_assert(sizeof(struct dctcp) <= CC_STATE_BYTES, "fits in cc.state");
@@ -74,10 +77,11 @@ static void dctcp_ack(struct cc *c, const struct cc_ack *a)
     observe(c, a);
     if (a->in_recovery)                          /* the loss has been answered for this window */
         return;
+    if (a->snd_una <= d->cut_until && (a->ece_bytes || d->held))
+        return;
     if (a->ece_bytes) {
-        if (a->snd_una <= d->cut_until)
-            return;
         d->cut_until = a->snd_nxt;
+        d->held = true;
         d->counted_bytes = 0;
         c->cwnd_bytes = c->ssthresh_bytes = at_least_two(c, (double)c->cwnd_bytes * (1 - d->alpha / 2));   /* step 9 */
     } else if (a->cwnd_limited) {
@@ -102,6 +106,7 @@ static void dctcp_timeout(struct cc *c, int64_t now_ps, uint64_t in_flight_bytes
 {
     dctcp_loss(c, now_ps, in_flight_bytes);
     c->cwnd_bytes = c->mss_bytes;
+    state_of(c)->held = false;
 }
 
 const struct cc_ops cc_dctcp = {

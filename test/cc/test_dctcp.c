@@ -72,7 +72,7 @@ static void rfc8257_3_3_alpha(void **state)
     }
 }
 
-/* Step 9: (1 - alpha / 2) once a window, however many marks; growth goes on with what is not marked, not with what is. */
+/* Step 9: (1 - alpha / 2) once a window, however many marks. */
 static void rfc8257_3_3_reduction(void **state)
 {
     (void)state;
@@ -96,6 +96,41 @@ static void rfc8257_3_3_reduction(void **state)
         ack(&f, true, false);
         assert_true(fabs((double)f.c.cwnd_bytes - want * (1 - alpha[i] / 2)) < 4);
     }
+}
+
+/* Acknowledgements of what was sent before the reduction grow nothing, marked or not; the next window grows by a segment, as Reno's. */
+static void rfc8257_3_3_no_growth_in_the_window_of_a_reduction(void **state)
+{
+    struct flow f;
+    struct dctcp_params p = { .g = 1e-6, .initial_alpha = .2 };
+    (void)state;
+    start(&f, &p, 100);
+    f.c.ssthresh_bytes = 100 * MSS;
+    uint64_t window_end = f.nxt;
+    ack(&f, true, false);
+    int64_t reduced = f.c.cwnd_bytes;
+    while (f.una < window_end) {
+        ack(&f, false, false);
+        assert_int_equal(f.c.cwnd_bytes, reduced);
+    }
+    for (int i = 0; i < 91; i++)
+        ack(&f, false, false);
+    assert_int_equal(f.c.cwnd_bytes, reduced + MSS);
+}
+
+/* But slow start after a timeout (RFC 5681 3.1) does not wait for that window. */
+static void timeout_ends_the_wait_for_growth(void **state)
+{
+    struct flow f;
+    struct dctcp_params p = { .g = 1e-6, .initial_alpha = .2 };
+    (void)state;
+    start(&f, &p, 100);
+    f.c.ssthresh_bytes = 100 * MSS;
+    ack(&f, true, false);
+    f.c.ops->timeout(&f.c, 0, 90 * MSS);
+    assert_int_equal(f.c.cwnd_bytes, MSS);
+    ack(&f, false, false);
+    assert_int_equal(f.c.cwnd_bytes, 2 * MSS);
 }
 
 static void never_below_two_segments(void **state)
@@ -128,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rfc8257_4_2_constants), cmocka_unit_test(rfc8257_3_3_alpha), cmocka_unit_test(rfc8257_3_3_reduction),
+        cmocka_unit_test(rfc8257_3_3_no_growth_in_the_window_of_a_reduction), cmocka_unit_test(timeout_ends_the_wait_for_growth),
         cmocka_unit_test(never_below_two_segments), cmocka_unit_test(rfc8257_3_4_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,30 +12,36 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
-/** Loses each n-th packet with payload. */
-class EveryNth : public ns3::ErrorModel
+/** Loses packets with payload as DumbbellLoss says. */
+class LossModel : public ns3::ErrorModel
 {
   public:
     static ns3::TypeId GetTypeId()
     {
-        static ns3::TypeId tid = ns3::TypeId("rnicsim::EveryNth").SetParent<ns3::ErrorModel>();
+        static ns3::TypeId tid = ns3::TypeId("rnicsim::LossModel").SetParent<ns3::ErrorModel>();
         return tid;
     }
 
-    uint64_t m_n = 0, m_seen = 0, m_lost = 0;
+    explicit LossModel(const Dumbbell& d)
+        : m_loss(d)
+    {
+    }
+
+    uint64_t m_lost = 0;
 
   private:
     bool DoCorrupt(ns3::Ptr<ns3::Packet> p) override
     {
-        bool lost = p->GetSize() > 200 && m_n && ++m_seen % m_n == 0;
+        bool lost = p->GetSize() > 200 && m_loss.Loses();
         m_lost += lost;
         return lost;
     }
 
     void DoReset() override
     {
-        m_seen = 0;
     }
+
+    DumbbellLoss m_loss;
 };
 
 class Ns3Dumbbell
@@ -171,12 +177,12 @@ Ns3Dumbbell::Run()
     neck.SetChannelAttribute("Delay", TimeValue(Seconds(m_d.rtt_s / 2)));
     NetDeviceContainer middle = neck.Install(n.Get(1), n.Get(2));
     middle.Get(0)->SetAttribute("DataRate", DataRateValue(DataRate((uint64_t)m_d.rate_bps)));
-    Ptr<EveryNth> loss = CreateObject<EveryNth>();
-    loss->m_n = m_d.lose_every;
+    Ptr<LossModel> loss = CreateObject<LossModel>(m_d);
     middle.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(loss));
-    DynamicCast<PointToPointNetDevice>(middle.Get(0))->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&Ns3Dumbbell::Dropped, this));
     InternetStackHelper stack;
     stack.Install(n);
+    /* Without a queueing discipline what the full device cannot take is dropped above it. */
+    n.Get(1)->GetObject<TrafficControlLayer>()->TraceConnectWithoutContext("TcDrop", MakeCallback(&Ns3Dumbbell::Dropped, this));
     Ipv4AddressHelper address;
     const char* base[] = {"10.1.1.0", "10.1.2.0", "10.1.3.0"};
     const NetDeviceContainer* pairs[] = {&left, &middle, &right};
@@ -187,6 +193,10 @@ Ns3Dumbbell::Run()
         tc.SetRootQueueDisc("ns3::CoDelQueueDisc",
                             "MaxSize",
                             QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_d.queue_packets)));
+        if (m_d.device_hold_s > 0)
+        {
+            tc.SetQueueLimits("ns3::DynamicQueueLimits", "HoldTime", TimeValue(Seconds(m_d.device_hold_s)));
+        }
         QueueDiscContainer q = tc.Install(middle.Get(0));
         q.Get(0)->TraceConnectWithoutContext("Drop", MakeCallback(&Ns3Dumbbell::DiscDropped, this));
         q.Get(0)->TraceConnectWithoutContext("Mark", MakeCallback(&Ns3Dumbbell::Marked, this));

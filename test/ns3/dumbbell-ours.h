@@ -5,6 +5,7 @@
 
 #include "../../model/cc/cc.h"
 #include "../../model/tcp/tcp.h"
+#include "device-limits.h"
 #include "dumbbell.h"
 
 #include <cmath>
@@ -18,7 +19,9 @@ class OurDumbbell
 {
   public:
     explicit OurDumbbell(const Dumbbell& d)
-        : m_d(d)
+        : m_d(d),
+          m_loss(d),
+          m_limits(Ps(d.device_hold_s))
     {
     }
 
@@ -57,9 +60,14 @@ class OurDumbbell
         m_events.push(Event{t, m_order++, std::move(f)});
     }
 
+    static int64_t Bytes(const struct pkt& p)
+    {
+        return pkt_overhead_bytes(&p) + p.payload_len + PPP_BYTES;
+    }
+
     static int64_t Serialise(const struct pkt& p, double bps)
     {
-        return Ps((pkt_overhead_bytes(&p) + p.payload_len + PPP_BYTES) * 8 / bps);
+        return Ps((double)Bytes(p) * 8 / bps);
     }
 
     /* An end's turn: timers that are due, then what it may send while its access link is free. */
@@ -67,6 +75,7 @@ class OurDumbbell
     void Arrive(int side, struct pkt p);
     void FromAccess(int side, struct pkt p);
     void StartBottleneck();
+    void FillDevice();
     bool Dequeue(struct pkt* out);
     bool CodelDequeue(struct pkt* out);
     bool Above(Waiting* w);
@@ -102,6 +111,7 @@ class OurDumbbell
     }
 
     const Dumbbell m_d;
+    DumbbellLoss m_loss;
     DumbbellResult m_r;
     std::priority_queue<Event> m_events;
     uint64_t m_order = 0;
@@ -112,14 +122,16 @@ class OurDumbbell
     int64_t m_woken[2] = {SIM_NEVER_PS, SIM_NEVER_PS};
     std::deque<Waiting> m_queue;       /* the bottleneck's discipline */
     std::deque<Waiting> m_device;      /* what it has passed on to the device */
+    DeviceLimits m_limits;
     bool m_busy = false;
     int64_t m_back_free = 0;           /* the bottleneck's other direction, and the routers' links to the ends */
     int64_t m_out_free[2] = {0, 0};
-    uint64_t m_data = 0, m_counted = 0, m_slice = 0;
+    uint64_t m_counted = 0, m_slice = 0;
     double m_next_slice = 0;
     /* CoDel (RFC 8289 section 5) */
     int64_t m_first_above = 0, m_drop_next = 0;
     uint32_t m_count = 0, m_last_count = 0;
+    double m_inverse_root = 1;         /* of m_count: as Linux and ns-3, one step of Newton's iteration each time that it changes */
     bool m_dropping = false;
 };
 
@@ -206,16 +218,29 @@ OurDumbbell::FromAccess(int side, struct pkt p)
     }
     m_queue.push_back(Waiting{p, m_now});
     StartBottleneck();
+    FillDevice();
+}
+
+/* What the discipline passes on while the device takes it. */
+inline void
+OurDumbbell::FillDevice()
+{
+    struct pkt p;
+    while (m_d.codel && m_device.size() < DEVICE_PACKETS && m_limits.Open() && Dequeue(&p))
+    {
+        m_device.push_back(Waiting{p, m_now});
+        m_limits.Queued(Bytes(p));
+        if (!m_busy)
+        {
+            StartBottleneck();
+        }
+    }
 }
 
 inline void
 OurDumbbell::StartBottleneck()
 {
     struct pkt p;
-    while (m_d.codel && m_device.size() < DEVICE_PACKETS && Dequeue(&p))
-    {
-        m_device.push_back(Waiting{p, m_now});
-    }
     if (m_busy)
     {
         return;
@@ -228,6 +253,7 @@ OurDumbbell::StartBottleneck()
         }
         p = m_device.front().p;
         m_device.pop_front();
+        m_limits.Sent(m_now, Bytes(p));
     }
     else if (!Dequeue(&p))
     {
@@ -238,9 +264,10 @@ OurDumbbell::StartBottleneck()
     At(end, [this] {
         m_busy = false;
         StartBottleneck();
+        FillDevice();
     });
     At(end + Ps(m_d.rtt_s / 2), [this, p] {
-        if (p.payload_len && m_d.lose_every && ++m_data % m_d.lose_every == 0)
+        if (p.payload_len && m_loss.Loses())
         {
             m_r.lost++;
             return;
@@ -300,7 +327,8 @@ OurDumbbell::CodelDequeue(struct pkt* out)
         m_first_above = 0;
         return false;
     }
-    auto law = [this](int64_t t) { return t + Ps(0.1 / std::sqrt((double)m_count)); };
+    auto law = [this](int64_t t) { return t + Ps(0.1 * m_inverse_root); };
+    auto step = [this] { m_inverse_root *= (3 - m_count * m_inverse_root * m_inverse_root) / 2; };
     bool drop = Above(&w), ect = m_d.mark_above_s > 0 && w.p.ecn != 0, marked = false;
     if (m_dropping)
     {
@@ -311,10 +339,11 @@ OurDumbbell::CodelDequeue(struct pkt* out)
         while (m_dropping && m_now >= m_drop_next)
         {
             m_count++;
+            step();
             if (ect)
             {
                 marked = true;
-                m_drop_next = law(m_drop_next);
+                m_drop_next = law(m_now);
                 break;
             }
             m_r.lost++;
@@ -350,7 +379,10 @@ OurDumbbell::CodelDequeue(struct pkt* out)
         }
         m_dropping = true;
         uint32_t delta = m_count - m_last_count;
-        m_count = delta > 1 && m_now - m_drop_next < 16 * 100 * SIM_PS_PER_MS ? delta : 1;
+        bool soon = delta > 1 && m_now - m_drop_next < 16 * 100 * SIM_PS_PER_MS;
+        m_count = soon ? delta : 1;
+        m_inverse_root = soon ? m_inverse_root : 1;
+        step();
         m_last_count = m_count;
         m_drop_next = law(m_now);
     }

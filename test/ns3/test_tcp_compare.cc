@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Our TCP engine beside ns-3's TcpSocketBase in the same dumbbell. Gated: NewReno's throughput, within 5 %. CUBIC's and DCTCP's windows
- * are written side by side and plotted, with the bands of ns-3's own validation; doc/tcp.md explains the differences by clause.
+/* Our TCP engine beside ns-3's TcpSocketBase in the same dumbbell. Gated: NewReno's throughput, and CUBIC's under independent losses,
+ * within 5 %; DCTCP's alpha by the band of ns-3's own validation. Windows are written side by side and plotted; doc/tcp.md explains the
+ * differences by clause.
  * Files: out/tcp-ns3 below the directory it runs in, or the one named as first argument. */
 #include "checks.h"
 #include "dumbbell-ns3.h"
@@ -166,9 +167,10 @@ Least(const DumbbellResult& r, double from, double to)
     return least;
 }
 
-/* tcp-validation's cubic-50ms-no-ecn: 50 Mb/s, 50 ms, CoDel. */
+/* tcp-validation's cubic-50ms-no-ecn: 50 Mb/s, 50 ms, CoDel. Slow start overshoots and CoDel drops once a round trip; each time .7 of the
+ * window is left on either side. */
 void
-Cubic()
+CubicCodel()
 {
     Dumbbell d = Base("cubic-50ms", "cubic");
     d.rate_bps = 50e6;
@@ -177,45 +179,58 @@ Cubic()
     d.codel = true;
     d.prr = true;
     d.start_s = 5;
-    d.stop_s = 20;
+    d.stop_s = Long() ? 20 : 10;
     d.from_s = 8;
     auto x = Both(d);
     const DumbbellResult* r[] = {&x.first, &x.second};
+    double peak[2], least[2];
     for (int i = 0; i < 2; i++)
     {
-        double at = 0, peak = Peak(*r[i], 5, 8, &at);
-        std::printf("  %s: peak %.0f segments at %.3f s (published 511 at 5.459), then %.0f by 6.0 s (173 at 5.803)\n",
+        double at = 0;
+        peak[i] = Peak(*r[i], 5, 8, &at);
+        least[i] = Least(*r[i], at, 6.3);
+        std::printf("  %s: peak %.0f segments at %.3f s (published 511 at 5.459), then %.0f by 6.3 s (173 at 5.803)\n",
                     i ? "ours" : "ns-3",
-                    peak,
+                    peak[i],
                     at,
-                    Least(*r[i], at, 6.0));
-        CHECK(peak > 0);
+                    least[i]);
     }
-    if (!Long())
+    CHECK(std::fabs(peak[1] / peak[0] - 1) <= 0.02);
+    CHECK(std::fabs(least[1] / least[0] - 1) <= 0.02);
+}
+
+/* Losses at 1 in 10,000 from the 500th packet on, so that slow start does not overshoot the queue. */
+void
+CubicLossy(const char* name, bool iid)
+{
+    Dumbbell d = Base(name, "cubic");
+    d.rate_bps = 200e6;
+    d.access_bps = 1e9;
+    d.rtt_s = 100e-3;
+    d.lose_every = 10000;
+    d.lose_iid = iid;
+    d.lose_from = iid ? 10232 : 9500;
+    d.queue_packets = 3000;
+    d.prr = true;
+    d.stop_s = iid ? 120 : 80;
+    d.from_s = iid ? 20 : 40;
+    auto x = Both(d);
+    if (iid)
     {
+        CHECK(std::fabs(x.second.throughput_bps / x.first.throughput_bps - 1) <= 0.05);
         return;
     }
-    Dumbbell e = Base("cubic-lossy-100ms", "cubic");
-    e.rate_bps = 200e6;
-    e.access_bps = 1e9;
-    e.rtt_s = 100e-3;
-    e.lose_every = 10000;
-    e.queue_packets = 3000;
-    e.prr = true;
-    e.stop_s = 60;
-    e.from_s = 20; /* the first overshoot is forgotten */
-    auto y = Both(e);
     /* RFC 9438 5.1: the average window is 1.054 RTT^(3/4) / p^(3/4) segments, without fast convergence's further give. */
     double law = 1.054 * std::pow(0.1, 0.75) / std::pow(1e-4, 0.75) * DUMBBELL_SEGMENT * 8 / 0.1;
     std::printf("  RFC 9438 5.1 says %.3f Mb/s\n", law / 1e6);
-    CHECK(std::fabs(y.second.throughput_bps / law - 1) <= 0.1);
+    CHECK(std::fabs(x.second.throughput_bps / law - 1) <= 0.1);
 }
 
-/* tcp-validation's dctcp-10ms: 50 Mb/s, 10 ms, what has waited over 1 ms is marked. Published: 48 to 49 Mb/s, alpha .06 to .085. */
-void
-Dctcp()
+/* 50 Mb/s, 10 ms, what has waited over 1 ms in CoDel is marked. */
+Dumbbell
+DctcpCodel(const char* name)
 {
-    Dumbbell d = Base("dctcp-10ms", "dctcp");
+    Dumbbell d = Base(name, "dctcp");
     d.rate_bps = 50e6;
     d.access_bps = 1e9;
     d.rtt_s = 10e-3;
@@ -225,32 +240,58 @@ Dctcp()
     d.start_s = 5;
     d.stop_s = 15;
     d.from_s = 7;
-    auto x = Both(d);
-    const DumbbellResult* r[] = {&x.first, &x.second};
-    for (int i = 0; i < 2; i++)
+    return d;
+}
+
+struct Alpha
+{
+    double least = 1, mean = 0, most = 0;
+};
+
+Alpha
+AlphaOf(const DumbbellResult& r, const char* whose)
+{
+    Alpha a;
+    size_t n = 0;
+    for (const auto& s : r.alpha)
     {
-        double lo = 1, hi = 0, sum = 0;
-        size_t n = 0;
-        for (const auto& s : r[i]->alpha)
+        if (s.first > 7)
         {
-            if (s.first > 7)
-            {
-                lo = std::min(lo, s.second);
-                hi = std::max(hi, s.second);
-                sum += s.second;
-                n++;
-            }
+            a.least = std::min(a.least, s.second);
+            a.most = std::max(a.most, s.second);
+            a.mean += s.second;
+            n++;
         }
-        double slow = *std::min_element(r[i]->mbps.begin(), r[i]->mbps.end()), fast = *std::max_element(r[i]->mbps.begin(), r[i]->mbps.end());
-        std::printf("  %s: alpha %.4f to %.4f, mean %.4f (published .06 to .085); %.2f to %.2f Mb/s in 200 ms (48 to 49)\n",
-                    i ? "ours" : "ns-3",
-                    lo,
-                    hi,
-                    n ? sum / n : 0.,
-                    slow,
-                    fast);
-        CHECK(n > 0 && slow >= 48 && fast <= 49);
     }
+    CHECK(n > 0);
+    a.mean /= n ? (double)n : 1;
+    double slow = *std::min_element(r.mbps.begin(), r.mbps.end()), fast = *std::max_element(r.mbps.begin(), r.mbps.end());
+    std::printf("  %s: alpha %.4f to %.4f, mean %.4f; %.2f to %.2f Mb/s in 200 ms\n", whose, a.least, a.most, a.mean, slow, fast);
+    CHECK(slow >= 48 && fast <= 49); /* published */
+    return a;
+}
+
+/* tcp-validation's dctcp-10ms, with its device: three packets at most, of which dynamic queue limits that hold for 1 ms let in fewer
+ * now and then. Its text says alpha .06 to .085, its check .055 to .09. Run as it is under ns-3 3.37 it gives .0562 to .0877. */
+void
+Dctcp()
+{
+    Dumbbell d = DctcpCodel("dctcp-10ms");
+    d.device_hold_s = 1e-3;
+    auto x = Both(d);
+    Alpha theirs = AlphaOf(x.first, "ns-3"), ours = AlphaOf(x.second, "ours");
+    CHECK(ours.least >= .055 && ours.most <= .09);
+    CHECK(ours.mean >= .06 && ours.mean <= .085);
+    CHECK(std::fabs(ours.mean / theirs.mean - 1) <= .15);
+}
+
+/* Three packets always: the threshold is a step, and alpha nearly twice as large on both sides. */
+void
+DctcpStep()
+{
+    auto x = Both(DctcpCodel("dctcp-10ms-step"));
+    Alpha theirs = AlphaOf(x.first, "ns-3"), ours = AlphaOf(x.second, "ours");
+    CHECK(std::fabs(ours.mean / theirs.mean - 1) <= .15);
 }
 
 } // namespace
@@ -266,7 +307,13 @@ main(int argc, char** argv)
     mkdir("out", 0777);
     mkdir(g_dir.c_str(), 0777);
     NewReno();
-    Cubic();
+    CubicCodel();
     Dctcp();
+    if (Long())
+    {
+        CubicLossy("cubic-lossy-100ms", false);
+        CubicLossy("cubic-iid-100ms", true);
+        DctcpStep();
+    }
     return ChecksDone();
 }
