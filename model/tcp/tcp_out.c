@@ -305,12 +305,12 @@ static void tx_syn(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
 }
 
 /* The window over the smoothed round trip, with some to spare so that the window and not the pace limits (as Linux). */
-static int64_t pacing_rate(const struct tcp_conn *c)
+static int64_t window_rate(const struct tcp_conn *c)
 {
     const struct tcp_params *p = c->params;
     int64_t window = c->cc.cwnd_bytes;
-    if (c->cc.rate_bps != CC_NO_RATE || !p->pacing || !c->srtt_ps || window == CC_NO_WINDOW)
-        return c->cc.rate_bps;
+    if (!p->pacing || !c->srtt_ps || window == CC_NO_WINDOW)
+        return CC_NO_RATE;
     double gain = window < c->cc.ssthresh_bytes / 2 ? p->pacing_slow_start_gain : p->pacing_gain;
     double rate = gain * (double)(window > c->emss ? window : c->emss) * 8 * SIM_PS_PER_S / (double)c->srtt_ps;
     return rate < 1e15 ? (int64_t)rate : CC_NO_RATE;
@@ -318,11 +318,12 @@ static int64_t pacing_rate(const struct tcp_conn *c)
 
 static void pace(struct tcp_conn *c, int64_t now_ps, const struct pkt *out)
 {
-    int64_t rate = pacing_rate(c);
+    bool own = c->cc.rate_bps != CC_NO_RATE;     /* congestion control's, of the wire; a window counts payload, as Linux charges it */
+    int64_t rate = own ? c->cc.rate_bps : window_rate(c);
     if (rate == CC_NO_RATE || rate <= 0)
         return;
     int64_t from = c->pace_ps > now_ps ? c->pace_ps : now_ps;
-    uint64_t bits = (uint64_t)(out->frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES) * 8;
+    uint64_t bits = 8 * (uint64_t)(own ? out->frame_len + PKT_PREAMBLE_BYTES + PKT_IFG_BYTES : out->payload_len);
     c->pace_ps = from + (int64_t)((__uint128_t)bits * (uint64_t)SIM_PS_PER_S / (uint64_t)rate);
 }
 
