@@ -62,6 +62,7 @@ struct roce_response {
     struct rnic_span span;
     uint32_t rkey, msn;
     uint8_t  atomic, begun;
+    uint8_t  again;                      /* of a request seen before */
 };
 struct roce_atomic_result { uint64_t number, orig; };
 

@@ -163,10 +163,43 @@ bool roce_resp_data_tx(struct roce_qp *q, int64_t now_ps, struct pkt *p)
 
 /* --- READ and atomics --- */
 
-/* A place for a request not seen before; NULL: it is more than ird together (IBTA 9.7.4.1.5). */
+/* A place for a request not seen before; NULL: it is more than ird together (IBTA 9.7.4.1.5). Answers that are given once more do not count:
+ * the requester may have had them meanwhile. */
 static struct roce_response *push_new(struct roce_qp *q)
 {
-    return q->resp.queue_tail - q->resp.queue_head < (uint32_t)q->params->ird ? roce_resp_push(q) : NULL;
+    struct roce_resp *r = &q->resp;
+    uint32_t together = r->queue_tail - r->queue_head;
+    if (together >= (uint32_t)q->params->ird)
+        for (uint32_t i = r->queue_head; i != r->queue_tail; i++)
+            together -= roce_resp_at(q, i)->again;
+    return together < (uint32_t)q->params->ird ? roce_resp_push(q) : NULL;
+}
+
+/* Of the response packets [n, end) that are asked for again, how far those go that will not be sent as it is: n, if all are queued. The requester that
+ * asks has not gone back: it has timed out before their turn came. */
+static uint64_t not_queued(const struct roce_qp *q, uint64_t n, uint64_t end)
+{
+    const struct roce_resp *r = &q->resp;
+    for (uint32_t i = r->queue_tail; i != r->queue_head; i--) {
+        const struct roce_response *e = roce_resp_at(q, i - 1);
+        if (roce_ahead(e->end, end) >= 0 && roce_ahead(e->number, end) < 0)
+            end = roce_ahead(e->number, n) > 0 ? e->number : n;
+    }
+    return end;
+}
+
+/* The answer queued last is given again: before what comes after it, where the requester takes answers in any order. Behind them it would wait for all
+ * that is queued, perhaps for longer than the requester does, and be asked for again and again. */
+static void put_in_turn(struct roce_qp *q)
+{
+    struct roce_resp *r = &q->resp;
+    for (uint32_t i = r->queue_tail - 1; q->retry->holds && i != r->queue_head; i--) {
+        struct roce_response *before = roce_resp_at(q, i - 1), *e = roce_resp_at(q, i), swap = *e;
+        if (roce_ahead(before->number, e->number) <= 0)
+            return;
+        *e = *before;
+        *before = swap;
+    }
 }
 
 /* Queue the answer to a READ request for packet number n; false: refused. */
@@ -190,7 +223,7 @@ static bool answer_read(struct roce_qp *q, const struct pkt *p, uint64_t n, bool
         return false;
     }
     *e = (struct roce_response){ .number = n, .end = n + roce_response_packets(q, len), .va = h->x.reth.va,
-        .left = len, .rkey = h->x.reth.rkey, .span = span };
+        .left = len, .rkey = h->x.reth.rkey, .span = span, .again = again };
     return true;
 }
 
@@ -301,9 +334,13 @@ static void duplicate_atomic(struct roce_qp *q, uint64_t n)
             continue;
         if (!q->retry->holds)
             drop_responses_from(q, n);
+        else if (not_queued(q, n, n + 1) == n)
+            return;
         struct roce_response *e = roce_resp_push(q);
-        if (e != NULL) /* else more are asked for than ird: not of a peer that keeps to it */
-            *e = (struct roce_response){ .number = n, .end = n + 1, .orig = r->results[i].orig, .atomic = 1, .msn = r->msn };
+        if (e == NULL)
+            return; /* more are asked for than ird: not of a peer that keeps to it */
+        *e = (struct roce_response){ .number = n, .end = n + 1, .orig = r->results[i].orig, .atomic = 1, .again = 1, .msn = r->msn };
+        put_in_turn(q);
         return;
     }
 }
@@ -319,12 +356,22 @@ static void duplicate(struct roce_qp *q, const struct pkt *p, uint64_t n, unsign
         return;
     }
     if (flags & ROCE_OP_READ) {
-        if (roce_ahead(n + roce_response_packets(q, p->roce.x.reth.len), r->expected) > 0)
+        uint64_t end = n + roce_response_packets(q, p->roce.x.reth.len);
+        if (roce_ahead(end, r->expected) > 0)
             return; /* not what was asked for before */
         if (!q->retry->holds)
             drop_responses_from(q, n);
-        if (answer_read(q, p, n, true))
-            roce_resp_at(q, r->queue_tail - 1)->msn = r->msn;
+        else if ((end = not_queued(q, n, end)) == n)
+            return;
+        if (!answer_read(q, p, n, true))
+            return;
+        struct roce_response *e = roce_resp_at(q, r->queue_tail - 1);
+        e->msn = r->msn;
+        if (e->end != end) {
+            e->left = (end - n) << q->mtu_shift;
+            e->end = end;
+        }
+        put_in_turn(q);
     } else if (flags & ROCE_OP_ATOMIC) {
         duplicate_atomic(q, n);
     } else if (!r->ack_pending || r->ack_syndrome < ROCE_AETH_RNR) {

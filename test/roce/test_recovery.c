@@ -344,6 +344,55 @@ static void combinations(void **state)
     assert_non_null(strstr(err, "rewind"));
 }
 
+/* A WRITE is lost twice, so the READs behind it, as many as IRD, are repeated too while the responder keeps them. What is queued to be answered is not
+ * queued again; and a READ that the requester posts when it has had its first answer is not one too many. */
+static void repeated_reads_do_not_count(void **state)
+{
+    (void)state;
+    for (int retry = ROCE_GO_BACK_N; retry <= ROCE_SELECTIVE; retry++) {
+        struct pair_config c = pair_defaults();
+        struct script s = { 0, { 1, 6 }, 2 };
+        c.params.retry = retry;
+        c.params.ord = c.params.ird = 4;
+        c.params.local_ack_timeout = 5;
+        c.params.ooo_placement = retry == ROCE_GO_BACK_N;
+        struct pair *pr = scripted_pair(&c, &s);
+        pair_post(pr, 0, RNIC_OP_WRITE, 0, 0, 1024);
+        for (uint32_t i = 1; i < 8; i++)
+            pair_post(pr, 0, RNIC_OP_READ, i, 65536 * i, 65536);
+        pair_run(pr, SIM_NEVER_PS);
+        assert_int_equal(pr->side[0].nwc, 8);
+        for (uint32_t i = 0; i < 8; i++)
+            assert_int_equal(pr->side[0].wc[i].status, RNIC_WC_SUCCESS);
+        if (retry == ROCE_SELECTIVE) {
+            assert_int_equal(PAIR_COUNTER(pr, 0, local_ack_timeout_err), 1);
+            uint64_t answers = 0; /* 7 x 64, and what of the first READ's had left when its repetition came */
+            for (unsigned op = ROCE_READ_RESP_FIRST; op <= ROCE_READ_RESP_ONLY; op++)
+                answers += pair_count(pr, 1, op);
+            assert_in_range(answers, 448, 452);
+        }
+        pair_free(pr);
+    }
+}
+
+/* The first answer's first packet is lost while three more answers are queued: given again it goes before them. */
+static void an_answer_given_again_goes_first(void **state)
+{
+    (void)state;
+    struct pair_config c = pair_defaults();
+    struct script s = { 1, { 1 }, 1 };
+    c.params.retry = ROCE_SELECTIVE;
+    struct pair *pr = scripted_pair(&c, &s);
+    for (uint32_t i = 0; i < 4; i++)
+        pair_post(pr, 0, RNIC_OP_READ, i, 65536 * i, 65536);
+    pair_run(pr, SIM_NEVER_PS);
+    assert_int_equal(pr->side[0].nwc, 4);
+    /* out, the first packet, back; asked for again, out, back: before the second answer, of 5.6 us as the first, is over */
+    assert_in_range(pr->side[0].wc_ps[0], 4 * pr->delay_ps, pr->side[0].wc_ps[3] - 11 * SIM_PS_PER_US);
+    assert_int_equal(PAIR_COUNTER(pr, 0, local_ack_timeout_err), 0);
+    pair_free(pr);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +400,7 @@ int main(void)
         cmocka_unit_test(item_22_last_packet_corrupted), cmocka_unit_test(irn_gives_up), cmocka_unit_test(irn_cap), cmocka_unit_test(irn_headers),
         cmocka_unit_test(lost_responses), cmocka_unit_test(sprayed_packets), cmocka_unit_test(a_gap_counts_after_the_reorder_time),
         cmocka_unit_test(writes_are_placed_on_arrival), cmocka_unit_test(combinations),
+        cmocka_unit_test(repeated_reads_do_not_count), cmocka_unit_test(an_answer_given_again_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
