@@ -111,6 +111,7 @@ static void lane_step(struct sim *s, struct sim_lane *lane)
     sim_line_later(s, 0, &v);
     /* While this event runs, a later one's objects come from memory. Written out: gcc takes a function that only prefetches
      * for one without effect and drops its calls. */
+    __builtin_prefetch(&lane->ring[(lane->head + 2 * LANE_AHEAD + 4) & lane->mask]);
     if (lane->tail - lane->head > LANE_AHEAD) {
         const struct sim_record *ahead = &lane->ring[(lane->head + LANE_AHEAD) & lane->mask];
 

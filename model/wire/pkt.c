@@ -135,6 +135,7 @@ bool pkt_add_bytes(struct pkt *p, const void *bytes, uint32_t len)
     if (!has_room(p, len, 1))
         return false;
     add_chunk(p, CHUNK_BYTES, len)->u.bytes = buffer_of(bytes, len);
+    p->flags |= PKT_F_OWNS;
     return true;
 }
 
@@ -211,16 +212,18 @@ void pkt_copy(struct pkt *dst, const struct pkt *src)
 {
     *dst = *src;
     dst->next = NULL;
-    for (unsigned i = 0; i < dst->nchunks; i++)
+    for (unsigned i = 0; i < dst->nchunks && (dst->flags & PKT_F_OWNS); i++)
         if (dst->chunk[i].kind == CHUNK_BYTES)
             dst->chunk[i].u.bytes = buffer_of(src->chunk[i].u.bytes, src->chunk[i].len);
 }
 
 void pkt_release_payload(struct pkt *p)
 {
-    for (unsigned i = 0; i < p->nchunks; i++)
-        if (p->chunk[i].kind == CHUNK_BYTES)
-            free(p->chunk[i].u.bytes);
+    if (p->flags & PKT_F_OWNS)
+        for (unsigned i = 0; i < p->nchunks; i++)
+            if (p->chunk[i].kind == CHUNK_BYTES)
+                free(p->chunk[i].u.bytes);
+    p->flags &= (uint8_t)~PKT_F_OWNS;
     p->nchunks = 0;
     p->payload_len = 0;
 }

@@ -31,6 +31,7 @@ enum pkt_flag {
     PKT_F_VLAN    = 0x02, /* carries an 802.1Q tag with pcp */
     PKT_F_IPV6    = 0x04, /* addresses are in struct wire_l3 (codec.h); simulations use IPv4 */
     PKT_F_INT     = 0x10, /* RoCE: carries telemetry, to port WIRE_ROCE_INT_PORT */
+    PKT_F_OWNS    = 0x40, /* a chunk is CHUNK_BYTES: what frees the payload need not look at the others */
     PKT_F_VXLAN   = 0x20, /* is carried in VXLAN (RFC 7348) between its own addresses: ttl, dscp and ecn are those of the outer header */
     PKT_F_RETX    = 0x08  /* sender's own count of retransmissions; not on the wire, not read by a receiver */
 };
