@@ -220,22 +220,29 @@ static bool leads_on(const struct fabric *f, const struct search *s, uint32_t u,
     return f->params.routing != FABRIC_UP_DOWN || (s->descends[u] ? s->descends[v] && higher(s, u, v) : higher(s, v, u));
 }
 
-static int fill_row(const struct fabric *f, uint32_t u, const struct search *s, uint16_t *row)
+static int fill_row(const struct fabric *f, uint32_t u, const struct search *s, uint32_t cls, bool one_link)
 {
     const uint16_t *dist = s->dist;
-    struct fabric_switch *sw = f->node[u].sw;
+    struct route_table *t = &f->node[u].sw->table;
+    uint16_t *row = (uint16_t *)(uintptr_t)&t->group_of[cls];
+    struct route_span *span = (struct route_span *)(uintptr_t)&t->span[cls];
     uint16_t ports[4096], n = 0;
+    *span = (struct route_span){ ROUTE_SLOW, 0 };
     if (dist[u] == 0 || dist[u] == FAR) {
         *row = dist[u] == 0 ? ROUTE_LOCAL : ROUTE_NONE;
+        if (dist[u] == 0 && one_link)
+            span->first = ROUTE_LOCAL;
         return SIM_OK;
     }
     for (uint32_t i = 0; i < f->node[u].nports && n < 4096; i++)
         if (leads_on(f, s, u, f->node[u].port[i]))
             ports[n++] = (uint16_t)i;
-    int g = group_of(&sw->table, ports, n);
+    int g = group_of(t, ports, n);
     if (g < 0 || g >= (int)ROUTE_LOCAL)
         return SIM_ERR_NOMEM;
     *row = (uint16_t)g;
+    if (ports[n - 1] - ports[0] == n - 1)
+        *span = (struct route_span){ ports[0], n };
     return SIM_OK;
 }
 
@@ -281,12 +288,15 @@ static int new_tables(struct fabric *f, struct route *r)
             continue;
         struct route_table *t = &f->node[u].sw->table;
         uint16_t *rows = calloc(r->nclasses + 1, sizeof *rows);
-        if (!rows)
+        struct route_span *spans = calloc(r->nclasses + 1, sizeof *spans);
+        t->group_of = rows;
+        t->span = spans;
+        if (!rows || !spans)
             return SIM_ERR_NOMEM;
         rows[r->nclasses] = ROUTE_NONE;
+        spans[r->nclasses].first = ROUTE_SLOW;
         sim_rng_init(&rng, sim_seed(f->sim), f->params.seeds == FABRIC_SEED_EQUAL ? UINT32_MAX : u, SIM_RNG_ECMP);
         t->seed = sim_rng_u32(&rng);
-        t->group_of = rows;
         t->ngroups = t->nports = 0;
         f->node[u].sw->route = r;
     }
@@ -312,7 +322,7 @@ static int build(struct fabric *f, struct route *r, uint32_t *words, struct sear
         else
             search_shortest(f, r, example[c], s);
         for (uint32_t u = 0; u < f->nnodes; u++)
-            if (is_switch(f, u) && fill_row(f, u, s, (uint16_t *)(uintptr_t)&f->node[u].sw->table.group_of[c]) != SIM_OK)
+            if (is_switch(f, u) && fill_row(f, u, s, c, r->host[example[c]].links == 1) != SIM_OK)
                 return SIM_ERR_NOMEM;
         int st = again ? SIM_OK : check_class(r, s->dist, example, c, err, errlen);
         if (st != SIM_OK)
@@ -369,8 +379,11 @@ void route_free(struct fabric *f)
         return;
     for (uint32_t u = 0; u < f->nnodes; u++)
         if (f->node[u].sw) {
-            free((void *)(uintptr_t)f->node[u].sw->table.group_of);
-            f->node[u].sw->table.group_of = NULL;
+            struct route_table *t = &f->node[u].sw->table;
+            free((void *)(uintptr_t)t->group_of);
+            free((void *)(uintptr_t)t->span);
+            t->group_of = NULL;
+            t->span = NULL;
         }
     free(f->route->host);
     free(f->route->first);
@@ -392,6 +405,17 @@ int route_local_port(const struct route *r, uint32_t host, uint32_t sw, uint32_t
     return l[lo + (count == 1 ? 0 : (uint32_t)((uint64_t)route_mix(flow_hash, sw) * count >> 32))].port;
 }
 
+int route_lookup_slow(const struct route *r, const struct route_table *t, uint32_t self, uint32_t dst, uint32_t flow_hash)
+{
+    uint32_t g = t->group_of[r->host[dst].cls];
+    if (g == ROUTE_LOCAL)
+        return route_local_port(r, dst, self, flow_hash);
+    if (g == ROUTE_NONE)
+        return -1;
+    const struct route_group *e = &t->group[g];
+    return t->port[e->first + (uint32_t)((uint64_t)route_mix(flow_hash, t->seed) * e->count >> 32)];
+}
+
 size_t route_bytes(const struct fabric *f)
 {
     const struct route *r = f->route;
@@ -399,7 +423,7 @@ size_t route_bytes(const struct fabric *f)
     for (uint32_t u = 0; u < f->nnodes; u++)
         if (f->node[u].sw) {
             const struct route_table *t = &f->node[u].sw->table;
-            n += (r->nclasses + 1) * sizeof *t->group_of + t->ngroups * sizeof *t->group + t->nports * sizeof *t->port;
+            n += (r->nclasses + 1) * (sizeof *t->group_of + sizeof *t->span) + t->ngroups * sizeof *t->group + t->nports * sizeof *t->port;
         }
     return n;
 }

@@ -2,7 +2,7 @@
 /** Routes: from every switch to every host, all shortest next hops.
  *
  *  Hosts that hang on the same switches form one destination class, so a table has a row per class, not per host, and a row is
- *  the number of a port group: a fat tree of 1,024 hosts needs 128 rows of 2 bytes a switch.
+ *  the number of a port group and the span of its ports: a fat tree of 1,024 hosts needs 128 rows of 6 bytes a switch.
  */
 #ifndef RNICSIM_FABRIC_ROUTE_H
 #define RNICSIM_FABRIC_ROUTE_H
@@ -11,8 +11,12 @@
 
 #define ROUTE_NONE  0xffffu      /* group: unreachable */
 #define ROUTE_LOCAL 0xfffeu      /* group: hosts of this class hang on this very switch */
+#define ROUTE_SLOW  0xfffdu      /* span: look at the group */
 
 struct route_group { uint32_t first; uint16_t count; };
+
+/** What a packet's way needs of a row: neighbouring ports; or ROUTE_LOCAL, hosts with one link each; or ROUTE_SLOW. count is 0 then. */
+struct route_span { uint16_t first, count; };
 
 /** One link of a host, at the switch's side. */
 struct route_link { uint32_t sw; uint16_t port; };
@@ -34,6 +38,7 @@ struct route {
 
 /** What a switch holds. */
 struct route_table {
+    const struct route_span *span; /* by destination class */
     const uint16_t *group_of;    /* by destination class */
     struct route_group *group;
     uint16_t *port;
@@ -69,20 +74,20 @@ static inline const uint16_t *route_members(const struct route *r, const struct 
     return g == ROUTE_LOCAL || g == ROUTE_NONE ? NULL : &t->port[t->group[g].first];
 }
 
-/** The egress port for a packet, -1 if there is none. */
+/** The same as route_lookup where spans do not tell. */
+int route_lookup_slow(const struct route *r, const struct route_table *t, uint32_t self, uint32_t dst, uint32_t flow_hash);
+
+/** The egress port for a packet, -1 if there is none. No branch goes by the packet: such branches cannot be foretold. */
 static inline int route_lookup(const struct route *r, const struct route_table *t, uint32_t self, uint32_t dst, uint32_t flow_hash)
 {
     if (__builtin_expect(dst >= r->nhosts, 0))
         return -1;
     const struct route_host *h = &r->host[dst];
-    uint32_t g = t->group_of[h->cls];
-    if (g == ROUTE_LOCAL)
-        return h->links == 1 ? (int)h->port : route_local_port(r, dst, self, flow_hash);
-    if (__builtin_expect(g == ROUTE_NONE, 0))
-        return -1;
-    const struct route_group *e = &t->group[g];
-    uint32_t i = e->count == 1 ? 0 : (uint32_t)((uint64_t)route_mix(flow_hash, t->seed) * e->count >> 32);
-    return t->port[e->first + i];
+    struct route_span span = t->span[h->cls];
+    uint32_t local = -(uint32_t)(span.first == ROUTE_LOCAL);
+    uint32_t out = span.first + (uint32_t)((uint64_t)route_mix(flow_hash, t->seed) * span.count >> 32);
+    out = (h->port & local) | (out & ~local);
+    return __builtin_expect(out == ROUTE_SLOW, 0) ? route_lookup_slow(r, t, self, dst, flow_hash) : (int)out;
 }
 
 #endif

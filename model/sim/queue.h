@@ -27,6 +27,7 @@
 
 #define SIM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SIM_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SIM_NOINLINE __attribute__((noinline)) /* kept out of functions that mostly do without its registers */
 
 /** order: insertion number << 16 | slot of the function in sim.fns. */
 struct sim_record { int64_t at_ps; uint64_t key, order; void *ctx, *arg; };
@@ -91,9 +92,7 @@ static inline bool sim_head_less(const struct sim_head *a, const struct sim_head
     unsigned __int128 x = (unsigned __int128)(uint64_t)a->at_ps << 64 | a->key;
     unsigned __int128 y = (unsigned __int128)(uint64_t)b->at_ps << 64 | b->key;
 
-    if (SIM_UNLIKELY(x == y))
-        return a->order < b->order;
-    return x < y;
+    return x < y || (SIM_UNLIKELY(x == y) && a->order < b->order);
 }
 
 static inline const struct sim_head *sim_first(const struct sim *s)
@@ -146,7 +145,7 @@ static inline void sim_line_earlier(struct sim *s, uint32_t who, const struct si
         s->earlier(s->earlier_ctx, v->at_ps);
 }
 
-/** Put the lane's first run in order and set run_end; the lane is not empty. */
+/** The records from the head on are the first run: put it in order and set run_end; the lane is not empty. */
 void sim_lane_open_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_sort_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_grow(struct sim_lane *lane);

@@ -44,61 +44,91 @@ uint64_t sim_seed(const struct sim *s)
     return s->seed;
 }
 
-/* The lane is empty or holds one run: the new record may be its first. */
-static void push_front_run(struct sim *s, struct sim_lane *lane, const struct sim_record *r)
+static inline void append(struct sim *s, struct sim_lane *lane, uint64_t key, uint64_t slot, void *ctx, void *arg)
 {
-    uint32_t tail = lane->tail;
+    struct sim_record *r = &lane->ring[lane->tail++ & lane->mask];
 
-    if (lane->head == tail) {
-        lane->dirty = false;
-    } else {
-        const struct sim_record *last = &lane->ring[(tail - 1) & lane->mask];
-
-        if (last->at_ps != r->at_ps)
-            return;
-        lane->dirty |= r->key < last->key;
-        if (r->key >= s->head[lane->index].key) {
-            lane->run_end = tail + 1;
-            return;
-        }
-    }
-    lane->run_end = tail + 1;
-    sim_line_earlier(s, lane->index, &(struct sim_head){ r->at_ps, r->key, r->order });
-}
-
-void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
-{
-    uint64_t slot = sim_fn_hash(fn);
-    struct sim_record *r;
-
-    if (SIM_UNLIKELY(s->fns[slot] != fn))
-        slot = sim_fn_add(s, fn);
-    if (SIM_UNLIKELY(lane->delay_ps == 0)) {
-        sim_at(s, s->now_ps, key, fn, ctx, arg);
-        return;
-    }
-    if (SIM_UNLIKELY(lane->tail - lane->head > lane->mask))
-        sim_lane_grow(lane);
-    r = &lane->ring[lane->tail & lane->mask];
     s->order += UINT64_C(1) << 16;
     r->at_ps = s->now_ps + lane->delay_ps;
     r->key = key;
     r->order = s->order | slot;
     r->ctx = ctx;
     r->arg = arg;
-    if (lane->run_end == lane->tail)
-        push_front_run(s, lane, r);
-    lane->tail++;
+}
+
+/* The lane was empty or held one run: its last record, which is new, may be its first. */
+static SIM_NOINLINE void front_run_grew(struct sim *s, struct sim_lane *lane)
+{
+    uint32_t at = lane->tail - 1;
+    const struct sim_record *r = &lane->ring[at & lane->mask];
+
+    if (lane->head == at) {
+        lane->dirty = false;
+    } else {
+        const struct sim_record *last = &lane->ring[(at - 1) & lane->mask];
+
+        if (last->at_ps != r->at_ps)
+            return;
+        lane->dirty |= r->key < last->key;
+        if (r->key >= s->head[lane->index].key) {
+            lane->run_end = lane->tail;
+            return;
+        }
+    }
+    lane->run_end = lane->tail;
+    sim_line_earlier(s, lane->index, &(struct sim_head){ r->at_ps, r->key, r->order });
+}
+
+static SIM_NOINLINE void push_unusual(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
+{
+    uint64_t slot = sim_fn_add(s, fn);
+
+    if (lane->delay_ps == 0) {
+        sim_at(s, s->now_ps, key, fn, ctx, arg);
+        return;
+    }
+    if (lane->tail - lane->head > lane->mask)
+        sim_lane_grow(lane);
+    append(s, lane, key, slot, ctx, arg);
+    if (lane->run_end == lane->tail - 1)
+        front_run_grew(s, lane);
+}
+
+void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
+{
+    uint64_t slot = sim_fn_hash(fn);
+
+    if (SIM_UNLIKELY(s->fns[slot] != fn || lane->delay_ps == 0 || lane->tail - lane->head > lane->mask)) {
+        push_unusual(s, lane, key, fn, ctx, arg);
+        return;
+    }
+    append(s, lane, key, slot, ctx, arg);
+    if (SIM_UNLIKELY(lane->run_end == lane->tail - 1))
+        front_run_grew(s, lane);
 }
 
 #define LANE_AHEAD 3 /* one event is shorter than a cache miss, so not the next but a later one of the lane */
 
-static void lane_step(struct sim *s, struct sim_lane *lane)
+/* While an event runs, the objects of a later one come from memory, and the records of still later ones. No function: gcc takes one
+ * that only prefetches for one without effect and drops its calls. */
+#define LOOK_AHEAD(ring, mask, head, tail) \
+    do { \
+        __builtin_prefetch(&(ring)[((head) + 3 * LANE_AHEAD) & (mask)]); \
+        if ((tail) - (head) > LANE_AHEAD) { \
+            const struct sim_record *ahead = &(ring)[((head) + LANE_AHEAD) & (mask)]; \
+            __builtin_prefetch(ahead->arg); \
+            __builtin_prefetch((const char *)ahead->arg + 64); \
+            __builtin_prefetch(ahead->ctx); \
+            __builtin_prefetch((const char *)ahead->ctx + 64); \
+        } \
+    } while (0)
+
+static SIM_NOINLINE void lane_step_slow(struct sim *s, struct sim_lane *lane)
 {
     struct sim_record r;
     struct sim_head v = SIM_HEAD_NEVER;
 
-    if (SIM_UNLIKELY(lane->dirty))
+    if (lane->dirty)
         sim_lane_sort_run(s, lane);
     r = lane->ring[lane->head & lane->mask];
     if (++lane->head == lane->run_end && lane->head != lane->tail)
@@ -109,18 +139,33 @@ static void lane_step(struct sim *s, struct sim_lane *lane)
         v = (struct sim_head){ n->at_ps, n->key, n->order };
     }
     sim_line_later(s, 0, &v);
-    /* While this event runs, a later one's objects come from memory. Written out: gcc takes a function that only prefetches
-     * for one without effect and drops its calls. */
-    __builtin_prefetch(&lane->ring[(lane->head + 2 * LANE_AHEAD + 4) & lane->mask]);
-    if (lane->tail - lane->head > LANE_AHEAD) {
-        const struct sim_record *ahead = &lane->ring[(lane->head + LANE_AHEAD) & lane->mask];
-
-        __builtin_prefetch(ahead->arg);
-        __builtin_prefetch((const char *)ahead->arg + 64);
-        __builtin_prefetch(ahead->ctx);
-        __builtin_prefetch((const char *)ahead->ctx + 64);
-    }
+    LOOK_AHEAD(lane->ring, lane->mask, lane->head, lane->tail);
     s->fns[r.order & (SIM_FN_SLOTS - 1)](s, r.ctx, r.arg);
+}
+
+/* Here when the lane keeps its place in the line: its next record is in order, and earlier than all other lanes'. */
+static inline void lane_step(struct sim *s, struct sim_lane *lane, uint32_t who)
+{
+    const struct sim_record *ring = lane->ring;
+    uint32_t mask = lane->mask, head = lane->head, next = head + 1, tail = lane->tail;
+    const struct sim_record *r = &ring[head & mask], *n = &ring[next & mask];
+    struct sim_head v = { n->at_ps, n->key, n->order };
+
+    if (SIM_UNLIKELY(lane->dirty) || next == tail || !sim_head_less(&v, &s->head[s->line[1]])) {
+        lane_step_slow(s, lane);
+        return;
+    }
+    if (next == lane->run_end) {
+        if (next + 1 != tail && ring[(next + 1) & mask].at_ps == v.at_ps) {
+            lane_step_slow(s, lane);
+            return;
+        }
+        lane->run_end = next + 1;
+    }
+    s->head[who] = v;
+    lane->head = next;
+    LOOK_AHEAD(ring, mask, next, tail);
+    s->fns[r->order & (SIM_FN_SLOTS - 1)](s, r->ctx, r->arg);
 }
 
 static inline void step(struct sim *s)
@@ -130,7 +175,7 @@ static inline void step(struct sim *s)
     s->now_ps = s->head[who].at_ps;
     s->events++;
     if (who != SIM_HEAP)
-        lane_step(s, s->lanes[who]);
+        lane_step(s, s->lanes[who], who);
     else
         sim_heap_step(s);
 }
