@@ -73,10 +73,13 @@ static inline uint64_t mmu_xoff_limit(const struct mmu_limits *l, uint64_t share
     return l->xoff ? l->xoff : l->reserved + mmu_dynamic(l->pfc_alpha, l, shared_used);
 }
 
+/** The lesser. Without a branch: which it is changes from packet to packet. */
+static inline int64_t mmu_least(int64_t a, int64_t b) { return b + ((a - b) & (a - b) >> 63); }
+
 static inline uint32_t mmu_take(uint32_t len, uint32_t limit, uint32_t used)
 {
-    uint32_t room = limit > used ? limit - used : 0;
-    return len < room ? len : room;
+    int64_t room = (int64_t)limit - used;
+    return (uint32_t)mmu_least(len, room & ~(room >> 63));
 }
 
 /** Whether a packet of len bytes (in cells) is admitted, and where its bytes go. Changes nothing. full false: the limits that are rarely
@@ -114,7 +117,8 @@ static inline __attribute__((always_inline)) struct mmu_answer mmu_admit(const s
         return a;
     }
     uint64_t held = (uint64_t)u->pg.reserved + u->pg.shared;
-    if (rest == 0 || (held + len - a.port <= mmu_xoff_limit(l, u->shared) && u->shared + rest <= l->shared)) {
+    bool below = held + len - a.port <= mmu_xoff_limit(l, u->shared), shared = u->shared + rest <= l->shared;
+    if (__builtin_expect((rest == 0) | (below & shared), 1)) {
         a.shared = rest;
         return a;
     }

@@ -9,11 +9,12 @@
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((cold, noinline))
 
 static void arrive_event(struct sim *s, void *ctx, void *arg);
 static void free_event(struct sim *s, void *ctx, void *arg);
 
-static void trace(const struct port *port, enum sim_trace_point point, const struct pkt *p, uint64_t a, uint64_t b)
+static COLD void trace(const struct port *port, enum sim_trace_point point, const struct pkt *p, uint64_t a, uint64_t b)
 {
     struct sim *s = port->cls->sim;
     struct sim_trace t = { .now_ps = sim_now(s), .point = point, .node = port->node, .id = port->index, .a = a, .b = b, .obj = p };
@@ -23,7 +24,7 @@ static void trace(const struct port *port, enum sim_trace_point point, const str
 /* --- transmit --- */
 
 /* What only some runs want to see. True when the frame is lost on the way. */
-static bool begin_watched(struct port *port, struct pkt *p)
+static COLD bool begin_watched(struct port *port, struct pkt *p)
 {
     struct fabric *f = port->fabric;
     if ((f->watch & FABRIC_WATCH_TAP) && f->tap)
@@ -33,7 +34,7 @@ static bool begin_watched(struct port *port, struct pkt *p)
     return (f->watch & FABRIC_WATCH_LOSS) && f->loss(f->loss_ctx, port, p);
 }
 
-static void lose(struct port *port, struct pkt *p, enum fabric_drop_cause cause)
+static COLD void lose(struct port *port, struct pkt *p, enum fabric_drop_cause cause)
 {
     port->stats.link_drops++;
     if (p->kind == PKT_PFC) {
@@ -101,7 +102,7 @@ static struct pkt *pull(struct port *port)
     return p;
 }
 
-static void encapsulate(const struct fabric *f, struct pkt *p)
+static COLD void encapsulate(const struct fabric *f, struct pkt *p)
 {
     p->flags |= f->encapsulation == FABRIC_VLAN ? PKT_F_VLAN : PKT_F_VXLAN;
     if (f->encapsulation == FABRIC_VLAN)
@@ -169,7 +170,7 @@ static uint64_t delivery_note(const struct pkt *p)
     return z ^ (uint64_t)p->flow_hash << 16 ^ p->src;
 }
 
-static void corrupt(struct port *port, struct pkt *p)
+static COLD void corrupt(struct port *port, struct pkt *p)
 {
     port->stats.rx_crc_errors++;
     if (p->kind == PKT_PFC) {
@@ -181,7 +182,7 @@ static void corrupt(struct port *port, struct pkt *p)
 }
 
 /* NULL: it was lost with its link. */
-static struct pkt *arrive_watched(struct port *port, struct pkt *p)
+static COLD struct pkt *arrive_watched(struct port *port, struct pkt *p)
 {
     struct fabric *f = port->fabric;
     const struct link_impair *i = port->impair;

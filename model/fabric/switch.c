@@ -11,8 +11,9 @@
 #define TAG_BYTES 4             /* of IEEE 802.1Q: no part of the IP packet */
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((cold, noinline))
 
-static void trace(const struct fabric_switch *sw, enum sim_trace_point point, uint32_t port, uint64_t a, uint64_t b, const struct pkt *p)
+static COLD void trace(const struct fabric_switch *sw, enum sim_trace_point point, uint32_t port, uint64_t a, uint64_t b, const struct pkt *p)
 {
     struct sim_trace t = { .now_ps = sim_now(sw->sim), .point = point, .node = sw->node, .id = port, .a = a, .b = b, .obj = p };
     sim_trace_emit(sw->sim, &t);
@@ -46,10 +47,7 @@ static bool aqm_drops(struct fabric_switch *sw, struct switch_port *o, const str
 static inline __attribute__((always_inline)) void enqueue(struct fabric_switch *sw, struct switch_port *o, struct switch_queue *q, struct pkt *p)
 {
     p->next = NULL;
-    if (q->head)
-        q->tail->next = p;
-    else
-        q->head = p;
+    *(q->head ? &q->tail->next : &q->head) = p;
     q->tail = p;
     q->bytes += p->charged;
     q->packets++;
@@ -77,7 +75,7 @@ static const enum fabric_limit limit_of[] = {
     [MMU_DROP_HEADROOM] = FABRIC_LIMIT_HEADROOM, [MMU_DROP_HEADROOM_POOL] = FABRIC_LIMIT_HEADROOM_POOL };
 
 /* A packet that found no room. In a lossless class it is an error in the settings; what was short is counted. */
-static void refused(struct fabric_switch *sw, struct switch_port *in, enum mmu_verdict verdict, uint32_t headroom, unsigned prio, bool lossless)
+static COLD void refused(struct fabric_switch *sw, struct switch_port *in, enum mmu_verdict verdict, uint32_t headroom, unsigned prio, bool lossless)
 {
     struct fabric_audit *books = &sw->fabric->audit;
     books->refused[limit_of[verdict]]++;
