@@ -114,6 +114,17 @@ static bool run_apart(const struct bench_case *c, enum run_engine engine, unsign
     return o->ok;
 }
 
+/* The faster of two runs; stock events are measured as often as ours. */
+static bool run_twice(const struct bench_case *c, enum run_engine engine, unsigned pending, bool quick, struct outcome *o)
+{
+    struct outcome second;
+    if (!run_apart(c, engine, pending, quick, o))
+        return false;
+    if (!quick && run_apart(c, engine, pending, quick, &second) && second.wall_s < o->wall_s)
+        *o = second;
+    return true;
+}
+
 static void print_outcome(const struct bench_options *b, const struct bench_case *c, enum run_engine e, const struct outcome *o, double stock_ns, bool first)
 {
     char engine[16];
@@ -183,8 +194,8 @@ int bench_main(int argc, char **argv)
     if (rc >= 0)
         return rc;
     struct outcome stock;
-    double stock1k = run_apart(NULL, RUN_NS3_STOCK, 1000, b.quick, &stock) ? stock.wall_s : -1;
-    double stock10k = run_apart(NULL, RUN_NS3_STOCK, 10000, b.quick, &stock) ? stock.wall_s : -1;
+    double stock1k = run_twice(NULL, RUN_NS3_STOCK, 1000, b.quick, &stock) ? stock.wall_s : -1;
+    double stock10k = run_twice(NULL, RUN_NS3_STOCK, 10000, b.quick, &stock) ? stock.wall_s : -1;
     if (b.json)
         printf("{\n  \"stock_ns3_event_ns\": { \"pending_1000\": %.1f, \"pending_10000\": %.1f },\n  \"cases\": [\n", stock1k, stock10k);
     else if (stock10k > 0)
@@ -197,11 +208,7 @@ int bench_main(int argc, char **argv)
             struct outcome o;
             if (!strstr(cases[i].name, b.only))
                 continue;
-            struct outcome second;
-            if (run_apart(&cases[i], b.engines[e], 0, b.quick, &o) && !b.quick && run_apart(&cases[i], b.engines[e], 0, b.quick, &second) &&
-                second.wall_s < o.wall_s)
-                o = second;
-            if (!o.ok) {
+            if (!run_twice(&cases[i], b.engines[e], 0, b.quick, &o) || !o.ok) {
                 fprintf(stderr, "rnicsim bench: %s: %s\n", cases[i].name, o.error);
                 bad = 1;
                 continue;
