@@ -167,7 +167,10 @@ static void known_orders(void **state)
     assert_true(p50[SCENARIO_IWARP] < p50[SCENARIO_TCP]);
 }
 
-/* No allocation per packet in steady state: once windows are full, three times the packets take no more of the heap. */
+/* Where the heap happens to lie decides whether an aligned block of the packet pool is mapped by itself; then its slack counts too. */
+#define SLACK_BYTES ((size_t)2 << 20)
+
+/* No allocation per packet in steady state: once windows are full, three times the packets (400,000 more hops) take no more of the heap. */
 static void steady_state_allocates_nothing(void **state)
 {
     (void)state;
@@ -191,7 +194,7 @@ static void steady_state_allocates_nothing(void **state)
             result_fini(&r);
             scenario_free(sc);
         }
-        if (getenv("RNICSIM_SANITIZED") == NULL && grown[1] > grown[0] + grown[0] / 4 + 65536)
+        if (getenv("RNICSIM_SANITIZED") == NULL && grown[1] > grown[0] + grown[0] / 4 + SLACK_BYTES + 65536)
             fail_msg("%s: %zu bytes for 20 MB messages, %zu for 60 MB", kind[k], grown[0], grown[1]);
     }
 }
