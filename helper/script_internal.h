@@ -98,6 +98,7 @@ struct script {
     struct iwarp_params iwarp;
     struct roce_params roce;
     const struct cc_ops *cc;
+    struct cc_ops cc_ecn;                /* cc with ECN, where the script sets it */
     void *cc_params;
     char (*vars)[32];
     uint32_t nvars;

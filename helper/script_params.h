@@ -24,6 +24,7 @@
     X(cm, BOOL, 0, 0, 1, NULL, "RoCE: the QP is connected by management datagrams (connect, listen); off: from the start", "scripts of the transport") \
     X(cm_timeout, COUNT, 20, 0, 31, NULL, "RoCE: our connection manager waits 4.096 us * 2^this for an answer", "Linux: 20 (4.3 s)") \
     X(cm_retries, COUNT, 15, 0, 15, NULL, "RoCE: and repeats so often", "Linux: 15") \
+    X(ecn, BOOL, 0, 0, 1, NULL, "TCP: congestion control that is not ECN-capable by itself (reno, cubic) is, as RFC 3168 has it", "off: as a transport without ecn") \
     X(read, BOOL, 1, 0, 1, NULL, "TCP: the application reads at once what comes; off: only when the script says read", "as a waiting application")
 
 struct script_params { PARAM_FIELDS(SCRIPT_PARAMS) };

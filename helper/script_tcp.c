@@ -84,6 +84,11 @@ bool script_tcp_open(struct script_run *r)
     struct script *s = r->script;
     const struct tcp_addr addr = { pkt_addr_of_node(0), pkt_addr_of_node(1), OUR_PORT, PEER_PORT };
     struct testbed_spec spec = { .tcp = &s->tcp, .cc = s->cc, .cc_params = s->cc_params, .seed = 1 };
+    if (s->params.ecn) {
+        s->cc_ecn = *(s->cc ? s->cc : cc_find("reno"));
+        s->cc_ecn.ecn = true;
+        spec.cc = &s->cc_ecn;
+    }
     if (testbed_tcp(&r->stream, &spec, &addr) != SIM_OK)
         return script_mismatch(r, "no TCP connection can be made with these parameters");
     r->our_port = OUR_PORT;
