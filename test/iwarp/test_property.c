@@ -260,7 +260,7 @@ static void play(uint64_t seed, struct totals *t)
 static void random_connections(void **state)
 {
     (void)state;
-    uint64_t n = getenv("RNICSIM_TEST_LONG") ? 4000 : 400;
+    uint64_t n = getenv("RNICSIM_TEST_LONG") ? 4000 : getenv("RNICSIM_SANITIZED") ? 400 : 2000;
     struct totals t = { 0 };
     for (uint64_t k = 0; k < n; k++)
         play(k, &t);
