@@ -123,7 +123,7 @@ static void arm(struct port *port, unsigned prio, int64_t at_ps)
     struct sim_timer *t = &port->pause->timer[prio];
     if (t->at_ps != SIM_NEVER_PS)
         sim_timer_cancel(port->cls->sim, t); /* the key goes with the time */
-    t->key = sim_key_port(port->node, port->index, SIM_KIND_WAKE, at_ps) | prio;
+    t->key = sim_key_port(port->node, port->index, SIM_KIND_WAKE) | prio;
     sim_timer_set(port->cls->sim, t, at_ps);
 }
 

@@ -47,7 +47,7 @@ static COLD void lose(struct port *port, struct pkt *p, enum fabric_drop_cause c
 
 static void push_free_event(struct port *port, const struct link_lane *l)
 {
-    uint64_t key = sim_key_port(port->node, port->index, SIM_KIND_TX, port->free_at_ps);
+    uint64_t key = sim_key_port(port->node, port->index, SIM_KIND_TX);
     port->flags |= PORT_F_FREE_EVENT;
     if (LIKELY(l && l->free))
         sim_lane_push(port->cls->sim, l->free, key, free_event, port, NULL);
@@ -83,7 +83,7 @@ static void transmit(struct port *port, struct pkt *p)
     }
     if (UNLIKELY(pfc))
         at_ps = now_ps + l->whole_ps; /* the MAC takes it at once */
-    uint64_t key = sim_key_port(port->peer_node, port->peer_index, SIM_KIND_RX, at_ps);
+    uint64_t key = sim_key_port(port->peer_node, port->peer_index, SIM_KIND_RX);
     if (LIKELY(l->arrive && (!pfc || l->whole_ps == l->arrive_ps)))
         sim_lane_push(c->sim, l->arrive, key, arrive_event, port->peer, p);
     else
@@ -198,6 +198,34 @@ static COLD struct pkt *arrive_watched(struct port *port, struct pkt *p)
     return (f->watch & FABRIC_WATCH_BYTES) && !(p->flags & PKT_F_CORRUPT) ? bytes_hop(f, p) : p;
 }
 
+static __attribute__((noinline)) void arrive_at_host(struct port *port, struct pkt *p)
+{
+    sim_note(port->cls->sim, port->node, SIM_NOTE_DELIVER, delivery_note(p));
+    if (UNLIKELY(!port->ops || !port->ops->arrive)) {
+        fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_NO_ENDPOINT);
+        return;
+    }
+    port->ops->arrive(port->owner, port, p);
+}
+
+/* NULL: somebody has taken it already. */
+static COLD struct pkt *arrive_unusual(struct port *port, struct pkt *p)
+{
+    if (sim_tracing(port->cls->sim))
+        trace(port, SIM_TRACE_FRAME_RX, p, p->frame_len, p->prio);
+    if ((p->flags & PKT_F_CORRUPT) && (!(port->flags & PORT_F_CUT) || p->kind == PKT_PFC)) {
+        corrupt(port, p);
+        return NULL;
+    }
+    if ((port->fabric->watch & FABRIC_WATCH_ARRIVAL) && !(p = arrive_watched(port, p)))
+        return NULL;
+    if (p->kind == PKT_PFC) {
+        pfc_receive(port, p);
+        return NULL;
+    }
+    return p;
+}
+
 static void arrive_event(struct sim *s, void *ctx, void *arg)
 {
     struct port *port = ctx;
@@ -205,27 +233,14 @@ static void arrive_event(struct sim *s, void *ctx, void *arg)
 
     port->stats.rx_packets++;
     port->stats.rx_bytes += p->frame_len;
-    if (UNLIKELY(sim_tracing(s)))
-        trace(port, SIM_TRACE_FRAME_RX, p, p->frame_len, p->prio);
-    if (UNLIKELY(p->flags & PKT_F_CORRUPT) && (!(port->flags & PORT_F_CUT) || p->kind == PKT_PFC)) {
-        corrupt(port, p);
+    if (UNLIKELY(sim_tracing(s) || (p->flags & PKT_F_CORRUPT) || p->kind == PKT_PFC || (port->fabric->watch & FABRIC_WATCH_ARRIVAL))
+        && !(p = arrive_unusual(port, p)))
         return;
-    }
-    if (UNLIKELY(port->fabric->watch & FABRIC_WATCH_ARRIVAL) && !(p = arrive_watched(port, p)))
-        return;
-    if (UNLIKELY(p->kind == PKT_PFC)) {
-        pfc_receive(port, p);
-        return;
-    }
     p->in_port = port->index;
-    if (port->flags & PORT_F_HOST) {
-        sim_note(s, port->node, SIM_NOTE_DELIVER, delivery_note(p));
-        if (UNLIKELY(!port->ops || !port->ops->arrive)) {
-            fabric_drop(port->fabric, port->node, port->index, p, FABRIC_DROP_NO_ENDPOINT);
-            return;
-        }
-    }
-    port->ops->arrive(port->owner, port, p);
+    if (port->flags & PORT_F_HOST)
+        arrive_at_host(port, p);
+    else
+        port->ops->arrive(port->owner, port, p);
 }
 
 /* --- the rest --- */

@@ -262,7 +262,7 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
     if (!whole && must_store(sw, port, p, out)) {
         const struct link_lane *l = link_lane(port->peer->cls, p->frame_len);
         int64_t at_ps = sim_now(sw->sim) + l->whole_ps + port->peer->cls->pipeline_ps - l->arrive_ps;
-        sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, SIM_KIND_RX, at_ps), arrive_through, port, p);
+        sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, SIM_KIND_RX), arrive_through, port, p);
         return;
     }
     if (whole && (p->flags & PKT_F_CORRUPT)) {
@@ -324,7 +324,7 @@ static void arrive_full(void *owner, struct port *port, struct pkt *p)
     if (at_ps < x->released_ps)
         at_ps = x->released_ps;
     x->released_ps = at_ps;
-    sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, SIM_KIND_RX, at_ps), leave_middlebox, port, p);
+    sim_at(sw->sim, at_ps, sim_key_port(sw->node, port->index, SIM_KIND_RX), leave_middlebox, port, p);
 }
 
 /* --- out --- */

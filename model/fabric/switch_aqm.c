@@ -70,7 +70,7 @@ static void pie_arm(struct fabric_switch *sw, struct switch_port *o)
     int64_t at_ps = sim_now(sw->sim) + sw->params.aqm.pie_update_ps;
     if (t->at_ps != SIM_NEVER_PS)
         return;
-    t->key = sim_key_port(sw->node, o->port->index, SIM_KIND_WAKE, at_ps) | 10;
+    t->key = sim_key_port(sw->node, o->port->index, SIM_KIND_WAKE) | 10;
     sim_timer_set(sw->sim, t, at_ps);
 }
 

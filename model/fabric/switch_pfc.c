@@ -17,7 +17,7 @@ static void say(struct fabric_switch *sw, struct switch_port *in, uint8_t vector
 static void arm(struct fabric_switch *sw, struct switch_port *in)
 {
     int64_t at_ps = sim_now(sw->sim) + pfc_quanta_ps(in->port, (uint32_t)sw->params.pfc_quanta) / 2;
-    in->refresh.key = sim_key_port(sw->node, in->port->index, SIM_KIND_WAKE, at_ps) | 8;
+    in->refresh.key = sim_key_port(sw->node, in->port->index, SIM_KIND_WAKE) | 8;
     sim_timer_set(sw->sim, &in->refresh, at_ps);
 }
 

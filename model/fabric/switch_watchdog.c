@@ -8,7 +8,7 @@ static void arm(struct switch_port *o, unsigned prio, int64_t in_ps)
     struct sim_timer *t = &o->extra->watch[prio].timer;
     int64_t at_ps = sim_now(o->sw->sim) + in_ps;
     sim_timer_cancel(o->sw->sim, t);
-    t->key = sim_key_port(o->sw->node, o->port->index, SIM_KIND_WAKE, at_ps) | (16 + prio);
+    t->key = sim_key_port(o->sw->node, o->port->index, SIM_KIND_WAKE) | (16 + prio);
     sim_timer_set(o->sw->sim, t, at_ps);
 }
 

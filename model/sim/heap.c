@@ -9,21 +9,21 @@
 
 #define ONCE 1u /* in order's low bits */
 
-static bool less(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
+static inline bool less(const struct sim_heap_entry *a, const struct sim_heap_entry *b)
 {
     unsigned __int128 x = (unsigned __int128)(uint64_t)a->at_ps << 64 | a->key;
     unsigned __int128 y = (unsigned __int128)(uint64_t)b->at_ps << 64 | b->key;
 
-    if (SIM_UNLIKELY(x == y))
-        return a->order < b->order;
+    if (SIM_UNLIKELY(((uint64_t)(a->at_ps ^ b->at_ps) | (a->key ^ b->key) >> 40) == 0)) /* one node at one time */
+        return sim_key_less(a->at_ps, a->key, a->order, b->key, b->order);
     return x < y;
 }
 
-static void place(struct sim_heap *h, uint32_t i, const struct sim_heap_entry *e)
+static inline void place(struct sim_heap *h, uint32_t i, const struct sim_heap_entry *e)
 {
     h->e[i] = *e;
     if (!(e->order & ONCE))
-        ((struct sim_timer *)e->item)->heap_pos = i + 1;
+        h->places[e->slot] = i;
 }
 
 static void sift_up(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
@@ -56,16 +56,20 @@ static void sift_down(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
     place(h, i, &e);
 }
 
+static void out_of_memory(void)
+{
+    fputs("rnicsim: out of memory for events\n", stderr);
+    abort();
+}
+
 static void grow(struct sim_heap *h)
 {
     uint32_t capacity = h->capacity ? 2 * h->capacity : 64;
     void *memory = aligned_alloc(128, ((size_t)capacity + 4) * sizeof *h->e);
     struct sim_heap_entry *e;
 
-    if (!memory || capacity < h->capacity) {
-        fputs("rnicsim: out of memory for events\n", stderr);
-        abort();
-    }
+    if (!memory || capacity < h->capacity)
+        out_of_memory();
     e = (struct sim_heap_entry *)memory + 3;
     if (h->count)
         memcpy(e, h->e, h->count * sizeof *e);
@@ -73,6 +77,10 @@ static void grow(struct sim_heap *h)
     h->memory = memory;
     h->e = e;
     h->capacity = capacity;
+    h->timers = realloc(h->timers, (capacity + 1u) * sizeof *h->timers);
+    h->places = realloc(h->places, (capacity + 1u) * sizeof *h->places);
+    if (!h->timers || !h->places)
+        out_of_memory();
 }
 
 static void insert(struct sim_heap *h, struct sim_heap_entry e)
@@ -80,6 +88,25 @@ static void insert(struct sim_heap *h, struct sim_heap_entry e)
     if (SIM_UNLIKELY(h->count == h->capacity))
         grow(h);
     sift_up(h, h->count++, e);
+}
+
+static uint32_t slot_get(struct sim_heap *h, struct sim_timer *t)
+{
+    uint32_t slot = h->free_slot;
+
+    if (slot)
+        h->free_slot = h->places[slot];
+    else
+        slot = ++h->slots;
+    h->timers[slot] = t;
+    return slot;
+}
+
+static void slot_put(struct sim_heap *h, struct sim_timer *t)
+{
+    h->places[t->slot] = h->free_slot;
+    h->free_slot = t->slot;
+    t->slot = 0;
 }
 
 /* Take the entry at i out. */
@@ -99,25 +126,37 @@ static void take(struct sim_heap *h, uint32_t i)
 static void settle(struct sim *s)
 {
     struct sim_heap *h = &s->heap;
-    const struct sim_head *was = &s->head[SIM_HEAP];
+    uint64_t was = h->head_order;
     struct sim_head v = SIM_HEAD_NEVER;
 
     while (h->count) {
         struct sim_heap_entry e = h->e[0];
-        const struct sim_timer *t = e.item;
+        const struct sim_timer *t;
 
-        if ((e.order & ONCE) || e.order == t->seq) {
-            v = (struct sim_head){ e.at_ps, e.key, e.order };
+        if ((e.order & ONCE) || e.order == (t = h->timers[e.slot])->seq) {
+            v = (struct sim_head){ e.at_ps, e.key, e.order, NULL };
             break;
         }
         e.at_ps = t->at_ps;
         e.order = t->seq;
         sift_down(h, 0, e);
     }
-    if (sim_head_less(&v, was))
-        sim_line_earlier(s, SIM_HEAP, &v);
-    else if (v.order != was->order)
-        sim_line_later(s, sim_line_place(s, SIM_HEAP), &v);
+    h->head_order = v.order;
+    if (was == v.order)
+        return;
+    if (was == UINT64_MAX) {
+        sim_line_earlier(s, &v, true);
+        return;
+    }
+
+    uint32_t at = sim_line_place(s, NULL);
+
+    if (sim_head_less(&v, &s->line[at])) {
+        sim_line_earlier(s, &v, false);
+    } else {
+        sim_line_later(s, at, &v);
+        s->line_count -= v.at_ps == SIM_NEVER_PS;
+    }
 }
 
 static struct sim_once *once_get(struct sim_heap *h)
@@ -127,10 +166,8 @@ static struct sim_once *once_get(struct sim_heap *h)
     if (SIM_UNLIKELY(!h->once_free)) {
         struct sim_once_block *b = malloc(sizeof *b);
 
-        if (!b) {
-            fputs("rnicsim: out of memory for events\n", stderr);
-            abort();
-        }
+        if (!b)
+            out_of_memory();
         b->next = h->once_blocks;
         h->once_blocks = b;
         for (size_t i = sizeof b->events / sizeof b->events[0]; i-- > 0;) {
@@ -150,8 +187,8 @@ void sim_at(struct sim *s, int64_t at_ps, uint64_t key, sim_fn *fn, void *ctx, v
     assert(at_ps >= s->now_ps && at_ps != SIM_NEVER_PS);
     *o = (struct sim_once){ fn, ctx, arg, NULL };
     s->order += UINT64_C(1) << 16;
-    insert(&s->heap, (struct sim_heap_entry){ at_ps, key, s->order | ONCE, o });
-    if (s->heap.e[0].item == o)
+    insert(&s->heap, (struct sim_heap_entry){ at_ps, key, s->order | ONCE, { .once = o } });
+    if (s->heap.e[0].order == (s->order | ONCE))
         settle(s);
 }
 
@@ -172,26 +209,32 @@ void sim_timer_set(struct sim *s, struct sim_timer *t, int64_t at_ps)
     assert(at_ps >= s->now_ps);
     t->at_ps = at_ps;
     t->seq = s->order += UINT64_C(1) << 16;
-    e = (struct sim_heap_entry){ at_ps, t->key, t->seq, t };
-    if (!t->heap_pos) {
-        insert(h, e);
-    } else if (at_ps < h->e[t->heap_pos - 1].at_ps) {
-        sift_up(h, t->heap_pos - 1, e);
+    e = (struct sim_heap_entry){ at_ps, t->key, t->seq, { 0 } };
+    if (!t->slot) {
+        if (SIM_UNLIKELY(h->count == h->capacity))
+            grow(h);
+        e.slot = t->slot = slot_get(h, t);
+        sift_up(h, h->count++, e);
+    } else if (at_ps < h->e[h->places[t->slot]].at_ps) {
+        e.slot = t->slot;
+        sift_up(h, h->places[t->slot], e);
     }
-    if (t->heap_pos == 1)
+    if (h->places[t->slot] == 0)
         settle(s);
 }
 
 void sim_timer_cancel(struct sim *s, struct sim_timer *t)
 {
-    uint32_t pos = t->heap_pos;
+    struct sim_heap *h = &s->heap;
+    uint32_t at;
 
     t->at_ps = SIM_NEVER_PS;
-    if (!pos)
+    if (!t->slot)
         return;
-    t->heap_pos = 0;
-    take(&s->heap, pos - 1);
-    if (pos == 1)
+    at = h->places[t->slot];
+    slot_put(h, t);
+    take(h, at);
+    if (at == 0)
         settle(s);
 }
 
@@ -201,7 +244,7 @@ void sim_heap_step(struct sim *s)
     struct sim_heap_entry e = h->e[0];
 
     if (e.order & ONCE) {
-        struct sim_once *o = e.item, event = *o;
+        struct sim_once *o = e.once, event = *o;
 
         o->next = h->once_free;
         h->once_free = o;
@@ -209,9 +252,9 @@ void sim_heap_step(struct sim *s)
         settle(s);
         event.fn(s, event.ctx, event.arg);
     } else {
-        struct sim_timer *t = e.item;
+        struct sim_timer *t = h->timers[e.slot];
 
-        t->heap_pos = 0;
+        slot_put(h, t);
         t->at_ps = SIM_NEVER_PS;
         take(h, 0);
         settle(s);
@@ -222,9 +265,9 @@ void sim_heap_step(struct sim *s)
 void sim_heap_take(struct sim_heap *h, sim_fn *fn, bool (*take)(void *to, void *ctx, void *arg), void *to)
 {
     for (uint32_t i = 0; i < h->count; i++) {
-        struct sim_once *o = h->e[i].item;
+        struct sim_once *o = h->e[i].order & ONCE ? h->e[i].once : NULL;
 
-        if ((h->e[i].order & ONCE) && o->fn == fn && o->ctx && take(to, o->ctx, o->arg))
+        if (o && o->fn == fn && o->ctx && take(to, o->ctx, o->arg))
             o->ctx = o->arg = NULL;
     }
 }
@@ -238,4 +281,6 @@ void sim_heap_free(struct sim_heap *h)
         free(b);
     }
     free(h->memory);
+    free(h->timers);
+    free(h->places);
 }

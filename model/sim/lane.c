@@ -21,17 +21,16 @@ struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
 
     assert(delay_ps >= 0);
     for (; s->lane_hash[h]; h = (h + 1) % SIM_LANE_HASH)
-        if (s->lanes[s->lane_hash[h]]->delay_ps == delay_ps)
-            return s->lanes[s->lane_hash[h]];
+        if (s->lanes[s->lane_hash[h] - 1]->delay_ps == delay_ps)
+            return s->lanes[s->lane_hash[h] - 1];
     if (s->lane_count == SIM_LANES_MAX)
         return NULL;
     lane = must(calloc(1, sizeof *lane));
     lane->ring = must(malloc(16 * sizeof *lane->ring));
     lane->mask = 15;
     lane->delay_ps = delay_ps;
-    lane->index = ++s->lane_count;
-    s->lanes[lane->index] = lane;
-    s->lane_hash[h] = (uint16_t)lane->index;
+    s->lanes[s->lane_count++] = lane;
+    s->lane_hash[h] = (uint16_t)s->lane_count;
     return lane;
 }
 
@@ -152,7 +151,7 @@ void sim_lane_sort_run(struct sim *s, struct sim_lane *lane)
         const struct sim_record *r = &lane->ring[(lane->head + i) & lane->mask];
 
         s->sort_records[i] = *r;
-        s->sort_pairs[i] = (struct sim_pair){ r->key, i };
+        s->sort_pairs[i] = (struct sim_pair){ sim_key_at(r->key, r->at_ps), i };
     }
     p = sort_pairs(s->sort_pairs, s->sort_pairs + s->sort_capacity, n);
     for (uint32_t i = 0; i < n; i++)
@@ -163,20 +162,26 @@ void sim_lane_sort_run(struct sim *s, struct sim_lane *lane)
 void sim_lane_open_run(struct sim *s, struct sim_lane *lane)
 {
     const struct sim_record *r = &lane->ring[lane->head & lane->mask];
-    int64_t at_ps = r->at_ps;
     bool sorted = true;
     uint32_t i = lane->head + 1;
 
     for (; i != lane->tail; i++) {
         const struct sim_record *n = &lane->ring[i & lane->mask];
 
-        if (n->at_ps != at_ps)
+        if (n->at_ps != r->at_ps)
             break;
-        sorted &= r->key <= n->key;
+        sorted &= sim_less(r->at_ps, r->key, r->order, n->at_ps, n->key, n->order);
         r = n;
     }
     lane->run_end = i;
     lane->dirty = false;
     if (SIM_UNLIKELY(!sorted))
         sim_lane_sort_run(s, lane);
+}
+
+bool sim_key_less(int64_t at_ps, uint64_t key_a, uint64_t order_a, uint64_t key_b, uint64_t order_b)
+{
+    uint64_t a = sim_key_at(key_a, at_ps), b = sim_key_at(key_b, at_ps);
+
+    return a < b || (a == b && order_a < order_b);
 }

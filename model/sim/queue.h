@@ -8,6 +8,8 @@
  *  The lanes that hold records, and the heap, stand in a line in order of their earliest records (heads): the first has
  *  the next event. A line, not a tree: the lane of the last event is most often the next one's too, and few lanes
  *  are busy at once, so a new head finds its place in one or two comparisons.
+ *
+ *  Events of one time are compared by their nodes; only those of one node go by sim_key_at, which is not worked out before.
  */
 #ifndef RNICSIM_SIM_QUEUE_H
 #define RNICSIM_SIM_QUEUE_H
@@ -17,8 +19,6 @@
 #include "trace.h"
 
 #define SIM_LANES_MAX 63
-#define SIM_HEAP 0              /* the heap's place among the lanes */
-#define SIM_NOBODY (SIM_LANES_MAX + 1) /* stands behind the last of the line; its head is never */
 #define SIM_FN_SLOTS 1024       /* distinct event functions: at most half of that */
 #define SIM_LANE_HASH 128
 
@@ -38,15 +38,15 @@ struct sim_lane {
     uint32_t mask, head, tail;  /* free running; tail - head records */
     uint32_t run_end;           /* end of the first run */
     int64_t  delay_ps;
-    uint32_t index;             /* 1.. */
     bool     dirty;             /* the first run is out of order; the head is still its least */
 };
 
-struct sim_head { int64_t at_ps; uint64_t key, order; };
-#define SIM_HEAD_NEVER ((struct sim_head){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX })
+/** The earliest record of a lane, or of the heap (lane NULL). */
+struct sim_head { int64_t at_ps; uint64_t key, order; struct sim_lane *lane; };
+#define SIM_HEAD_NEVER ((struct sim_head){ SIM_NEVER_PS, UINT64_MAX, UINT64_MAX, NULL })
 
-/** item: struct sim_timer or, with bit 0 of order set, struct sim_once. */
-struct sim_heap_entry { int64_t at_ps; uint64_t key, order; void *item; };
+/** A timer's slot or, with bit 0 of order set, a single event. */
+struct sim_heap_entry { int64_t at_ps; uint64_t key, order; union { uint64_t slot; struct sim_once *once; }; };
 struct sim_once { sim_fn *fn; void *ctx, *arg; struct sim_once *next; };
 struct sim_once_block { struct sim_once_block *next; struct sim_once events[255]; };
 
@@ -54,8 +54,12 @@ struct sim_heap {
     struct sim_heap_entry *e;   /* e[1] is aligned, so the four children of a node share two cache lines */
     void    *memory;
     uint32_t count, capacity;
+    struct sim_timer **timers;  /* by slot, from 1 on */
+    uint32_t *places;           /* of a timer's entry in e; of a free slot, the next free one. Here and not in the timers, which are far apart */
+    uint32_t slots, free_slot;
     struct sim_once *once_free;
     struct sim_once_block *once_blocks;
+    uint64_t head_order;        /* its head's in the line, UINT64_MAX: it has none */
 };
 
 struct sim_pair { uint64_t key; uint32_t at; };
@@ -63,9 +67,8 @@ struct sim_pair { uint64_t key; uint32_t at; };
 struct sim {
     int64_t  now_ps;
     uint64_t order;             /* insertions, << 16 */
-    uint8_t  line[SIM_LANES_MAX + 3];        /* who has an event, the earliest first; then SIM_NOBODY */
     uint32_t line_count, lane_count;
-    struct sim_head head[SIM_LANES_MAX + 2]; /* of the heap, each lane, nobody */
+    struct sim_head line[SIM_LANES_MAX + 2]; /* of those that have an event, the earliest first; then never */
     uint8_t  halt;              /* SIM_HALT_ bits, atomic */
     bool     stepping;
     uint64_t events;
@@ -87,25 +90,29 @@ struct sim {
     struct sim_pool packets;
 };
 
-static inline bool sim_head_less(const struct sim_head *a, const struct sim_head *b)
-{
-    unsigned __int128 x = (unsigned __int128)(uint64_t)a->at_ps << 64 | a->key;
-    unsigned __int128 y = (unsigned __int128)(uint64_t)b->at_ps << 64 | b->key;
+/** The order of events of one node at one time. */
+bool sim_key_less(int64_t at_ps, uint64_t key_a, uint64_t order_a, uint64_t key_b, uint64_t order_b);
 
-    return x < y || (SIM_UNLIKELY(x == y) && a->order < b->order);
+static inline bool sim_less(int64_t at_a, uint64_t key_a, uint64_t order_a, int64_t at_b, uint64_t key_b, uint64_t order_b)
+{
+    if (at_a != at_b)
+        return at_a < at_b;
+    if (SIM_UNLIKELY((key_a ^ key_b) >> 40 == 0))
+        return sim_key_less(at_a, key_a, order_a, key_b, order_b);
+    return key_a < key_b;
 }
 
-static inline const struct sim_head *sim_first(const struct sim *s)
+static inline bool sim_head_less(const struct sim_head *a, const struct sim_head *b)
 {
-    return &s->head[s->line[0]];
+    return sim_less(a->at_ps, a->key, a->order, b->at_ps, b->key, b->order);
 }
 
 /** The place in the line of one that has an event. */
-static inline uint32_t sim_line_place(const struct sim *s, uint32_t who)
+static inline uint32_t sim_line_place(const struct sim *s, const struct sim_lane *who)
 {
     uint32_t at = 0;
 
-    while (s->line[at] != who)
+    while (s->line[at].lane != who)
         at++;
     return at;
 }
@@ -113,34 +120,28 @@ static inline uint32_t sim_line_place(const struct sim *s, uint32_t who)
 /** The one at place `at` of the line has a later head, or none: SIM_HEAD_NEVER. */
 static inline void sim_line_later(struct sim *s, uint32_t at, const struct sim_head *v)
 {
-    uint8_t who = s->line[at];
+    struct sim_head *l = &s->line[at];
 
-    for (; sim_head_less(&s->head[s->line[at + 1]], v); at++)
-        s->line[at] = s->line[at + 1];
-    s->head[who] = *v;
-    s->line[at] = who;
-    if (v->at_ps == SIM_NEVER_PS) {
-        s->line[at] = SIM_NOBODY;
-        s->line_count--;
-    }
+    for (; sim_head_less(l + 1, v); l++)
+        *l = l[1];
+    *l = *v;
 }
 
 /** A lane or the heap has an earlier head, or its first. */
-static inline void sim_line_earlier(struct sim *s, uint32_t who, const struct sim_head *v)
+static inline void sim_line_earlier(struct sim *s, const struct sim_head *v, bool first)
 {
-    int64_t was_ps = sim_first(s)->at_ps;
+    int64_t was_ps = s->line[0].at_ps;
     uint32_t at;
 
-    if (s->head[who].at_ps == SIM_NEVER_PS) {
+    if (first) {
         at = s->line_count++;
-        s->line[at + 1] = SIM_NOBODY;
+        s->line[at + 1] = SIM_HEAD_NEVER;
     } else {
-        at = sim_line_place(s, who);
+        at = sim_line_place(s, v->lane);
     }
-    for (; at > 0 && sim_head_less(v, &s->head[s->line[at - 1]]); at--)
+    for (; at > 0 && sim_head_less(v, &s->line[at - 1]); at--)
         s->line[at] = s->line[at - 1];
-    s->head[who] = *v;
-    s->line[at] = (uint8_t)who;
+    s->line[at] = *v;
     if (at == 0 && SIM_UNLIKELY(s->earlier && !s->stepping) && v->at_ps < was_ps)
         s->earlier(s->earlier_ctx, v->at_ps);
 }

@@ -12,9 +12,8 @@ struct sim *sim_new(uint64_t seed)
     if (!s)
         return NULL;
     s->seed = seed;
-    for (uint32_t i = 0; i < SIM_LANES_MAX + 2; i++)
-        s->head[i] = SIM_HEAD_NEVER;
-    s->line[0] = SIM_NOBODY;
+    s->line[0] = SIM_HEAD_NEVER;
+    s->heap.head_order = UINT64_MAX;
     return s;
 }
 
@@ -22,7 +21,7 @@ void sim_free(struct sim *s)
 {
     if (!s)
         return;
-    for (uint32_t i = 1; i <= s->lane_count; i++) {
+    for (uint32_t i = 0; i < s->lane_count; i++) {
         free(s->lanes[i]->ring);
         free(s->lanes[i]);
     }
@@ -61,22 +60,27 @@ static SIM_NOINLINE void front_run_grew(struct sim *s, struct sim_lane *lane)
 {
     uint32_t at = lane->tail - 1;
     const struct sim_record *r = &lane->ring[at & lane->mask];
+    struct sim_head v = { r->at_ps, r->key, r->order, lane };
+    bool first = lane->head == at;
 
-    if (lane->head == at) {
+    if (first) {
         lane->dirty = false;
     } else {
         const struct sim_record *last = &lane->ring[(at - 1) & lane->mask];
+        uint64_t key = sim_key_at(r->key, r->at_ps);
+        const struct sim_head *head;
 
         if (last->at_ps != r->at_ps)
             return;
-        lane->dirty |= r->key < last->key;
-        if (r->key >= s->head[lane->index].key) {
+        lane->dirty |= key < sim_key_at(last->key, r->at_ps);
+        head = &s->line[sim_line_place(s, lane)];
+        if (key >= sim_key_at(head->key, head->at_ps)) {
             lane->run_end = lane->tail;
             return;
         }
     }
     lane->run_end = lane->tail;
-    sim_line_earlier(s, lane->index, &(struct sim_head){ r->at_ps, r->key, r->order });
+    sim_line_earlier(s, &v, first);
 }
 
 static SIM_NOINLINE void push_unusual(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
@@ -136,22 +140,23 @@ static SIM_NOINLINE void lane_step_slow(struct sim *s, struct sim_lane *lane)
     if (lane->head != lane->tail) {
         const struct sim_record *n = &lane->ring[lane->head & lane->mask];
 
-        v = (struct sim_head){ n->at_ps, n->key, n->order };
+        v = (struct sim_head){ n->at_ps, n->key, n->order, lane };
     }
     sim_line_later(s, 0, &v);
+    s->line_count -= v.at_ps == SIM_NEVER_PS;
     LOOK_AHEAD(lane->ring, lane->mask, lane->head, lane->tail);
     s->fns[r.order & (SIM_FN_SLOTS - 1)](s, r.ctx, r.arg);
 }
 
-/* Here when the lane keeps its place in the line: its next record is in order, and earlier than all other lanes'. */
-static inline void lane_step(struct sim *s, struct sim_lane *lane, uint32_t who)
+/* Most often the lane's next record is in order, and takes the lane's place in the line or one of the next. */
+static inline __attribute__((always_inline)) void lane_step(struct sim *s, struct sim_lane *lane)
 {
     const struct sim_record *ring = lane->ring;
     uint32_t mask = lane->mask, head = lane->head, next = head + 1, tail = lane->tail;
     const struct sim_record *r = &ring[head & mask], *n = &ring[next & mask];
-    struct sim_head v = { n->at_ps, n->key, n->order };
+    struct sim_head v = { n->at_ps, n->key, n->order, lane };
 
-    if (SIM_UNLIKELY(lane->dirty) || next == tail || !sim_head_less(&v, &s->head[s->line[1]])) {
+    if (SIM_UNLIKELY(lane->dirty) || SIM_UNLIKELY(next == tail)) {
         lane_step_slow(s, lane);
         return;
     }
@@ -162,20 +167,20 @@ static inline void lane_step(struct sim *s, struct sim_lane *lane, uint32_t who)
         }
         lane->run_end = next + 1;
     }
-    s->head[who] = v;
     lane->head = next;
+    sim_line_later(s, 0, &v);
     LOOK_AHEAD(ring, mask, next, tail);
     s->fns[r->order & (SIM_FN_SLOTS - 1)](s, r->ctx, r->arg);
 }
 
-static inline void step(struct sim *s)
+static inline __attribute__((always_inline)) void step(struct sim *s)
 {
-    uint32_t who = s->line[0];
+    struct sim_lane *lane = s->line[0].lane;
 
-    s->now_ps = s->head[who].at_ps;
+    s->now_ps = s->line[0].at_ps;
     s->events++;
-    if (who != SIM_HEAP)
-        lane_step(s, s->lanes[who], who);
+    if (SIM_LIKELY(lane != NULL))
+        lane_step(s, lane);
     else
         sim_heap_step(s);
 }
@@ -187,14 +192,14 @@ static inline uint8_t halted(const struct sim *s)
 
 int64_t sim_next_ps(const struct sim *s)
 {
-    return sim_first(s)->at_ps;
+    return s->line[0].at_ps;
 }
 
 bool sim_step(struct sim *s)
 {
     bool outer = s->stepping;
 
-    if (sim_first(s)->at_ps == SIM_NEVER_PS)
+    if (s->line[0].at_ps == SIM_NEVER_PS)
         return false;
     s->stepping = true;
     step(s);
@@ -209,7 +214,7 @@ void sim_run(struct sim *s, int64_t until_ps)
 
     __atomic_and_fetch(&s->halt, (uint8_t)~SIM_HALT_STOP, __ATOMIC_RELAXED);
     s->stepping = true;
-    while (!halted(s) && sim_first(s)->at_ps <= last_ps)
+    while (!halted(s) && s->line[0].at_ps <= last_ps)
         step(s);
     s->stepping = outer;
     if (!halted(s) && until_ps != SIM_NEVER_PS && until_ps > s->now_ps)
@@ -236,7 +241,7 @@ void sim_interrupt(struct sim *s, bool on)
 
 void sim_advance(struct sim *s, int64_t at_ps)
 {
-    assert(at_ps >= s->now_ps && at_ps <= sim_first(s)->at_ps);
+    assert(at_ps >= s->now_ps && at_ps <= s->line[0].at_ps);
     s->now_ps = at_ps;
 }
 
@@ -255,14 +260,14 @@ size_t sim_events_pending(const struct sim *s)
 {
     size_t n = s->heap.count;
 
-    for (uint32_t i = 1; i <= s->lane_count; i++)
+    for (uint32_t i = 0; i < s->lane_count; i++)
         n += s->lanes[i]->tail - s->lanes[i]->head;
     return n;
 }
 
 void sim_take_pending(struct sim *s, sim_fn *fn, bool (*take)(void *to, void *ctx, void *arg), void *to)
 {
-    for (uint32_t i = 1; i <= s->lane_count; i++) {
+    for (uint32_t i = 0; i < s->lane_count; i++) {
         const struct sim_lane *lane = s->lanes[i];
 
         for (uint32_t at = lane->head; at != lane->tail; at++) {

@@ -48,16 +48,22 @@ static inline uint64_t sim_key_node(uint32_t node, enum sim_kind kind, uint32_t 
     return (uint64_t)(node & 0xffffff) << 40 | (uint64_t)0xfff << 28 | (uint64_t)kind << 24 | (sub & 0xffffff);
 }
 
-/** Key of an event at a port: ports are shuffled by a hash of node and time, each two of them in either order alike. The low 8 bits are
- *  free for the port's own timers. */
-static inline uint64_t sim_key_port(uint32_t node, uint32_t port, enum sim_kind kind, int64_t at_ps)
+/** Key of an event at a port. The low 8 bits are free for the port's own timers. */
+static inline uint64_t sim_key_port(uint32_t node, uint32_t port, enum sim_kind kind)
 {
-    uint64_t h = ((uint64_t)at_ps ^ (uint64_t)node << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    uint32_t z = (uint32_t)(h >> 32) ^ port * UINT32_C(0x85ebca6b);
+    return (uint64_t)(node & 0xffffff) << 40 | (uint64_t)kind << 24 | (uint64_t)(port & 0xffff) << 8;
+}
+
+/** What events of one node at one time go by: a port's key with its place of that time, 12 bits under the node. Ports are shuffled by a
+ *  hash of node and time, each two of them in either order alike, before the node's own events. Other keys are as they are. */
+static inline uint64_t sim_key_at(uint64_t key, int64_t at_ps)
+{
+    uint64_t h = ((uint64_t)at_ps ^ key >> 40 << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t z = (uint32_t)(h >> 32) ^ (uint32_t)(key >> 8 & 0xffff) * UINT32_C(0x85ebca6b);
     z = (z ^ z >> 16) * UINT32_C(0xc2b2ae35);
     uint32_t place = z >> 20;
-    place -= place == 0xfff;     /* the node's own events come after its ports' */
-    return (uint64_t)(node & 0xffffff) << 40 | (uint64_t)place << 28 | (uint64_t)kind << 24 | (uint64_t)(port & 0xffff) << 8;
+    place -= place == 0xfff;
+    return key >> 28 & 0xfff ? key : key | (uint64_t)place << 28;
 }
 
 /** Foreign events (ns-3's own) come after ours at the same time. */
@@ -92,7 +98,7 @@ struct sim_timer {
     sim_fn  *fn;       /* called with arg NULL */
     void    *ctx;
     uint64_t seq;
-    uint32_t heap_pos; /* 0 when not pending */
+    uint32_t slot;     /* 0 when not pending */
 };
 void sim_timer_init(struct sim_timer *t, uint64_t key, sim_fn *fn, void *ctx);
 void sim_timer_set(struct sim *s, struct sim_timer *t, int64_t at_ps);

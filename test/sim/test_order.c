@@ -54,7 +54,9 @@ static size_t least(const struct bed *b)
     for (size_t i = 1; i < b->count; i++) {
         const struct item *x = &b->list[i], *y = &b->list[m];
 
-        if (x->at_ps != y->at_ps ? x->at_ps < y->at_ps : x->key != y->key ? x->key < y->key : x->order < y->order)
+        uint64_t kx = sim_key_at(x->key, x->at_ps), ky = sim_key_at(y->key, y->at_ps);
+
+        if (x->at_ps != y->at_ps ? x->at_ps < y->at_ps : kx != ky ? kx < ky : x->order < y->order)
             m = i;
     }
     return m;
@@ -101,6 +103,14 @@ static void on_timer(struct sim *s, void *ctx, void *arg)
     ran(t->b, t->id);
 }
 
+/* Of few nodes and ports, or a node's own. */
+static uint64_t some_key(struct bed *b)
+{
+    uint32_t k = sim_rng_below(&b->rng, b->keys), node = k % 5;
+
+    return k % 3 ? sim_key_port(node, k / 5, k % 2 ? SIM_KIND_RX : SIM_KIND_TX) : sim_key_node(node, SIM_KIND_WAKE, k / 5);
+}
+
 static void act(struct bed *b)
 {
     unsigned n = b->count < b->want ? 1 + sim_rng_below(&b->rng, 3) : sim_rng_below(&b->rng, 2);
@@ -108,7 +118,7 @@ static void act(struct bed *b)
     while (n-- && b->count < LIST_MAX - 1) {
         unsigned what = sim_rng_below(&b->rng, 8), t = sim_rng_below(&b->rng, TIMERS);
         int64_t at_ps = sim_now(b->s) + sim_rng_below(&b->rng, 50) * b->grain_ps;
-        uint64_t key = sim_rng_below(&b->rng, b->keys);
+        uint64_t key = some_key(b);
 
         if (what < 4) {
             unsigned l = sim_rng_below(&b->rng, LANES);
@@ -148,7 +158,7 @@ static void one(uint64_t seed, unsigned keys, int64_t grain_ps, size_t want)
         b->lanes[i] = sim_lane_get(b->s, delays[i] * grain_ps);
     for (unsigned i = 0; i < TIMERS; i++) {
         tc[i] = (struct timer_ctx){ b, i + 1 };
-        sim_timer_init(&b->timers[i], sim_rng_below(&b->rng, keys), on_timer, &tc[i]);
+        sim_timer_init(&b->timers[i], some_key(b), on_timer, &tc[i]);
     }
     for (int i = 0; i < 300; i++) {
         int64_t until_ps = sim_now(b->s) + sim_rng_below(&b->rng, 20) * grain_ps;
@@ -188,7 +198,7 @@ struct seen { uint64_t last_key; int64_t last_ps; unsigned n; };
 static void in_order(struct sim *s, void *ctx, void *arg)
 {
     struct seen *seen = ctx;
-    uint64_t key = (uintptr_t)arg;
+    uint64_t key = sim_key_at((uintptr_t)arg, sim_now(s));
 
     assert_true(sim_now(s) > seen->last_ps || key >= seen->last_key);
     seen->last_key = key;
@@ -381,10 +391,12 @@ static void keys_order_by_node_port_and_kind(void **state)
     (void)state;
     for (int64_t at_ps = 0; at_ps < 20000; at_ps++) {
         uint32_t port = (uint32_t)at_ps % 4095;
-        assert_true(sim_key_port(3, port, SIM_KIND_RX, at_ps) < (sim_key_port(3, port, SIM_KIND_WAKE, at_ps) | 1));
-        assert_true((sim_key_port(3, port, SIM_KIND_WAKE, at_ps) | 255) < sim_key_port(3, port, SIM_KIND_TX, at_ps));
-        assert_true((sim_key_port(3, port, SIM_KIND_TX, at_ps) | 255) < sim_key_node(3, SIM_KIND_RX, 0));
-        assert_true(sim_key_node(3, SIM_KIND_TX, 0xffffff) < sim_key_port(4, port, SIM_KIND_RX, at_ps));
+        uint64_t rx = sim_key_port(3, port, SIM_KIND_RX), wake = sim_key_port(3, port, SIM_KIND_WAKE), tx = sim_key_port(3, port, SIM_KIND_TX);
+        assert_true(sim_key_at(rx, at_ps) < sim_key_at(wake | 1, at_ps));
+        assert_true(sim_key_at(wake | 255, at_ps) < sim_key_at(tx, at_ps));
+        assert_true(sim_key_at(tx | 255, at_ps) < sim_key_at(sim_key_node(3, SIM_KIND_RX, 0), at_ps));
+        assert_true(sim_key_at(sim_key_node(3, SIM_KIND_TX, 0xffffff), at_ps) < sim_key_at(sim_key_port(4, port, SIM_KIND_RX), at_ps));
+        assert_true(sim_key_at(SIM_KEY_FOREIGN, at_ps) == SIM_KEY_FOREIGN);
     }
     assert_true(sim_key_node(0xffffff, SIM_KIND_TX, 0xffffff) < SIM_KEY_FOREIGN);
 }
@@ -400,7 +412,7 @@ static void keys_shuffle_ports(void **state)
         for (int64_t at_ps = 0; at_ps < INT64_C(16000) * 86880; at_ps += 86880, times++) { /* frames of 1,086 B at 100 Gb/s */
             unsigned best = 0;
             for (unsigned p = 1; p < set[i].n; p++) {
-                uint64_t k = sim_key_port(9, set[i].port[p], SIM_KIND_RX, at_ps), b = sim_key_port(9, set[i].port[best], SIM_KIND_RX, at_ps);
+                uint64_t k = sim_key_at(sim_key_port(9, set[i].port[p], SIM_KIND_RX), at_ps), b = sim_key_at(sim_key_port(9, set[i].port[best], SIM_KIND_RX), at_ps);
                 assert_true(k != b);
                 best = k < b ? p : best;
             }
