@@ -53,7 +53,7 @@ static bool head(const char *word, uint32_t *kind, uint32_t *mask, uint32_t *has
         if (strcmp(wire_cm_name(k), word) == 0) {
             *kind = k;
             *mask = 0xff;
-            *has = HAS(k) | 0x80000000;
+            *has = HAS(k);
             return true;
         }
     return false;

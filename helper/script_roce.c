@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define ALWAYS 0x80000000u
 #define PKT(m) offsetof(struct pkt, m), sizeof(((struct pkt *)0)->m)
 static const struct script_field rows[] = {
     { "psn", PKT(roce.psn), SCRIPT_NUM, SCRIPT_PSN, false, 0 },
@@ -55,7 +54,7 @@ static const char *name_of(unsigned opcode)
 static uint32_t has_of(uint32_t opcode)
 {
     uint32_t flags = wire_roce_op[opcode].flags;
-    return (flags & ROCE_OP_ATOMICETH ? flags & ~(uint32_t)ROCE_OP_IRN_SN : flags) | ALWAYS;
+    return flags & ROCE_OP_ATOMICETH ? flags & ~(uint32_t)ROCE_OP_IRN_SN : flags;
 }
 
 /* WRITE_FIRST, or UC.WRITE_FIRST, UD.SEND_ONLY, IRN.NACK. */

@@ -209,8 +209,12 @@ int roce_conn_accept(struct roce_conn *c, int64_t now_ps, struct rnic_qp *qp, co
     struct wire_cm m = message(c, CM_REP);
     if (c->state != ROCE_CONN_REQ_RECEIVED || rnic_qp_state(qp) != RNIC_QP_INIT)
         return SIM_ERR_STATE;
-    if (req->service_type != (p->service == ROCE_SERVICE_UC) || p->service == ROCE_SERVICE_UD || !set_private(&m, options))
+    if (!set_private(&m, options))
         return SIM_ERR_PARAM;
+    if (p->service == ROCE_SERVICE_UD || req->service_type != (p->service == ROCE_SERVICE_UC)) {
+        (void)roce_conn_reject(c, now_ps, CM_REJ_INVALID_TRANSPORT, NULL);
+        return SIM_ERR_PARAM;
+    }
     if (c->mtu == 0 || c->mtu > (uint32_t)p->mtu_bytes) {
         c->mtu = (uint32_t)p->mtu_bytes;
         (void)roce_conn_reject(c, now_ps, CM_REJ_INVALID_MTU, NULL);

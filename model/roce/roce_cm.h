@@ -64,8 +64,9 @@ struct roce_conn_options {
  *  says which (REJ, invalid path MTU), and is asked again for that. NULL: wrong state or options, out of memory. */
 struct roce_conn *roce_cm_connect(struct roce_cm *cm, int64_t now_ps, struct rnic_qp *qp, uint32_t remote_addr, uint64_t service_id,
                                   const struct roce_conn_options *options) SIM_MUST_CHECK;
-/** Answer a request with qp (in INIT, of the service type asked for). SIM_ERR_PARAM: it does not fit, its path MTU is smaller than what was asked
- *  for (then a REJ that names it goes, and the peer may ask again), or of options; SIM_ERR_STATE: not asked. */
+/** Answer a request with qp (in INIT). SIM_ERR_PARAM: the QP is not of the service type asked for (a REJ, invalid transport service type, goes),
+ *  its path MTU is smaller than what was asked for (a REJ that names it goes, and the peer may ask again), or of options; SIM_ERR_STATE: not
+ *  asked. */
 int roce_conn_accept(struct roce_conn *c, int64_t now_ps, struct rnic_qp *qp, const struct roce_conn_options *options);
 /** Refuse a request: enum wire_cm_reason. */
 int roce_conn_reject(struct roce_conn *c, int64_t now_ps, unsigned reason, const struct roce_conn_options *options);

@@ -132,7 +132,7 @@ static void on_event(void *ctx, const struct roce_cm_event *e)
 
 static void on_wc(void *ctx, const struct rnic_wc *wc) { ((struct cnode *)ctx)->completions += wc->status == RNIC_WC_SUCCESS; }
 
-static struct net *net_new(int64_t mtu0, int64_t mtu1)
+static struct net *net_of(int64_t mtu0, int64_t mtu1, int64_t service0, int64_t service1)
 {
     struct net *t = calloc(1, sizeof *t);
     for (int i = 0; i < 2; i++) {
@@ -140,6 +140,7 @@ static struct net *net_new(int64_t mtu0, int64_t mtu1)
         n->net = t;
         param_defaults(&roce_params_table, &n->params);
         n->params.mtu_bytes = i ? mtu1 : mtu0;
+        n->params.service = i ? service1 : service0;
         n->dev = rnic_dev_new(NULL, 4);
         n->pd = rnic_pd_new(n->dev);
         n->cq = rnic_cq_new(n->dev, 100, 0, on_wc, n);
@@ -156,6 +157,8 @@ static struct net *net_new(int64_t mtu0, int64_t mtu1)
     assert_int_equal(roce_cm_listen(t->node[1].cm, SERVICE), SIM_OK);
     return t;
 }
+
+static struct net *net_new(int64_t mtu0, int64_t mtu1) { return net_of(mtu0, mtu1, ROCE_SERVICE_RC, ROCE_SERVICE_RC); }
 
 static void net_free(struct net *t)
 {
@@ -356,6 +359,26 @@ static void refusals(void **state)
     net_free(t);
 }
 
+/* IBTA vol. 1 table 107: a REQ for another service than the QP's is answered with reason 9; both QPs stay for a next attempt. */
+static void another_service_is_rejected(void **state)
+{
+    (void)state;
+    static const int64_t service[][2] = { { ROCE_SERVICE_RC, ROCE_SERVICE_UC }, { ROCE_SERVICE_UC, ROCE_SERVICE_RC }, { ROCE_SERVICE_RC, ROCE_SERVICE_UD } };
+    for (size_t i = 0; i < sizeof service / sizeof service[0]; i++) {
+        struct net *t = net_of(1024, 1024, service[i][0], service[i][1]);
+        ask(t);
+        net_run(t, SIM_PS_PER_MS);
+        assert_int_equal(t->node[0].rejected, 1);
+        assert_int_equal(t->node[0].reason, CM_REJ_INVALID_TRANSPORT);
+        assert_int_equal(t->sent[1][CM_REJ - CM_REQ], 1);
+        for (int side = 0; side < 2; side++) {
+            assert_int_equal(t->node[side].established, 0);
+            assert_int_equal(rnic_qp_state(t->node[side].qp), RNIC_QP_INIT);
+        }
+        net_free(t);
+    }
+}
+
 /* Either end's smaller path MTU is that of the connection: item 18's 8 KB Write takes eight packets. */
 static void the_smaller_mtu_is_agreed(void **state)
 {
@@ -504,7 +527,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_datagrams_come_back_to_the_byte), cmocka_unit_test(every_field_at_its_maximum),
         cmocka_unit_test(request_reply_ready_to_use_and_the_end), cmocka_unit_test(every_message_survives_loss),
-        cmocka_unit_test(requests_are_served_before_the_rtu), cmocka_unit_test(no_answer_is_unreachable), cmocka_unit_test(refusals),
+        cmocka_unit_test(requests_are_served_before_the_rtu), cmocka_unit_test(no_answer_is_unreachable), cmocka_unit_test(refusals), cmocka_unit_test(another_service_is_rejected),
         cmocka_unit_test(the_smaller_mtu_is_agreed), cmocka_unit_test(kernels_request_is_answered_alike), cmocka_unit_test(over_a_fabric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
