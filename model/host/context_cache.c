@@ -32,7 +32,8 @@ static void put_after(struct context_cache *c, uint32_t i, uint32_t newer)
     c->e[newer].older = c->e[older].newer = i;
 }
 
-struct context_cache *context_cache_new(uint32_t entries, bool random, uint32_t fetches, uint64_t seed, uint64_t node)
+struct context_cache *context_cache_new(uint32_t entries, bool random, uint32_t fetches, uint64_t seed, uint64_t node,
+                                        enum sim_rng_purpose purpose)
 {
     struct context_cache *c = calloc(1, sizeof *c);
     struct entry *e = calloc((size_t)entries + 1, sizeof *e);
@@ -42,7 +43,7 @@ struct context_cache *context_cache_new(uint32_t entries, bool random, uint32_t 
         return NULL;
     }
     *c = (struct context_cache){ .e = e, .entries = entries, .fetches = fetches, .random = random };
-    sim_rng_init(&c->rng, seed, node, SIM_RNG_CONTEXT);
+    sim_rng_init(&c->rng, seed, node, purpose);
     for (uint32_t i = 1; i <= entries; i++)
         put_after(c, i, c->e[0].newer);
     return c;

@@ -7,15 +7,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../sim/rng.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct context_cache;
 
-/** entries > 0; random: a random entry makes room (drawn from (seed, node)'s stream), else the least recently used; fetches 1 .. 64.
+/** entries > 0; random: a random entry makes room (drawn from the stream of seed, node and purpose), else the least recently used; fetches 1 .. 64.
  *  NULL if out of memory. */
-struct context_cache *context_cache_new(uint32_t entries, bool random, uint32_t fetches, uint64_t seed, uint64_t node);
+struct context_cache *context_cache_new(uint32_t entries, bool random, uint32_t fetches, uint64_t seed, uint64_t node,
+                                        enum sim_rng_purpose purpose);
 void context_cache_free(struct context_cache *c);
 
 /** begin_ps: when work on it can begin: now, or, a miss, when a fetch is free; ready_ps: when the context is there; replaced:

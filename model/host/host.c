@@ -12,7 +12,7 @@ struct host *host_new(struct sim *s, struct port *port, const struct host_params
     h->cores = calloc((size_t)params->cores, sizeof *h->cores);
     if (params->contexts > 0)
         h->contexts = context_cache_new((uint32_t)params->contexts, params->context_replacement == HOST_CONTEXT_RANDOM, (uint32_t)params->context_fetches,
-                                        sim_seed(s), port_node(port));
+                                        sim_seed(s), port_node(port), SIM_RNG_CONTEXT);
     if (params->translations > 0)
         h->translations = translation_cache_new((uint32_t)params->translations, (uint64_t)params->page_size_bytes,
                                                 params->translation_replacement == HOST_CONTEXT_RANDOM, (uint32_t)params->translation_fetches, sim_seed(s), port_node(port));

@@ -23,7 +23,7 @@ struct translation_cache *translation_cache_new(uint32_t entries, uint64_t page_
     uint32_t buckets = 16;
     while (buckets < entries)
         buckets *= 2;
-    c->held = context_cache_new(entries, random, fetches, seed, node);
+    c->held = context_cache_new(entries, random, fetches, seed, node, SIM_RNG_TRANSLATION);
     c->pages = calloc((size_t)entries + 1, sizeof *c->pages);
     c->bucket = calloc(buckets, sizeof(struct page *));
     if (!c->held || !c->pages || !c->bucket) {

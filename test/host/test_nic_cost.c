@@ -66,7 +66,7 @@ static void pcie_bounds_each_direction_alone(void **state)
 static double hit_ratio(uint32_t entries, bool random_replacement, uint32_t n, bool random_access, uint32_t rounds)
 {
     uint32_t where[CONTEXTS_MAX] = { 0 };
-    struct context_cache *c = context_cache_new(entries, random_replacement, 1, 1, 0);
+    struct context_cache *c = context_cache_new(entries, random_replacement, 1, 1, 0, SIM_RNG_CONTEXT);
     struct sim_rng rng;
     uint64_t hits = 0;
     sim_rng_init(&rng, 7, 7, SIM_RNG_TEST);
@@ -119,7 +119,7 @@ static void fetches_overlap_up_to_their_number(void **state)
 {
     (void)state;
     uint32_t where[5] = { 0 };
-    struct context_cache *c = context_cache_new(4, false, 2, 1, 0);
+    struct context_cache *c = context_cache_new(4, false, 2, 1, 0, SIM_RNG_CONTEXT);
     static const int64_t begin[] = { 0, 0, 100, 100 };
     for (int i = 0; i < 4; i++) {
         struct context_use u = context_cache_touch(c, &where[i], 0, 100);

@@ -63,6 +63,24 @@ static void pages_are_told_apart(void **state)
     translation_cache_free(c);
 }
 
+/* Which page makes room is drawn apart from which context does, on the same node and from the same seed. */
+static void contexts_and_translations_draw_apart(void **state)
+{
+    (void)state;
+    enum { HELD = 8, ALL = 16, TIMES = 4000 };
+    struct translation_cache *pages = translation_cache_new(HELD, PAGE, true, 1, 3, 5);
+    struct context_cache *contexts = context_cache_new(HELD, true, 1, 3, 5, SIM_RNG_CONTEXT);
+    uint32_t where[ALL] = { 0 }, alike = 0;
+    for (uint32_t i = 0; i < TIMES; i++) {
+        uint64_t hits = 0, misses = 0;
+        bool hit = translation_cache_touch(pages, 1, PAGE * (i % ALL), 1, 0, 0, &hits, &misses).hit;
+        alike += hit == context_cache_touch(contexts, &where[i % ALL], 0, 0).hit;
+    }
+    assert_in_range(alike, TIMES / 4, 3 * TIMES / 4);
+    translation_cache_free(pages);
+    context_cache_free(contexts);
+}
+
 struct setup { struct link_params link; struct switch_params sw; struct host_params host; struct roce_params roce; };
 
 static struct setup setup(void)
@@ -186,7 +204,7 @@ static void small_pages_make_a_slow_receiver(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(hit_ratios_follow_their_laws), cmocka_unit_test(pages_are_told_apart),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(hit_ratios_follow_their_laws), cmocka_unit_test(pages_are_told_apart), cmocka_unit_test(contexts_and_translations_draw_apart),
         cmocka_unit_test(a_fetch_a_page_bounds_the_receiver), cmocka_unit_test(small_pages_make_a_slow_receiver) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
