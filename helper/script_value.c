@@ -5,6 +5,8 @@
 #include "../model/roce/roce_cm.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,13 +184,31 @@ static bool hex_bytes(struct script *s, const struct script_field *f, const char
     return true;
 }
 
+/* The greatest number that a field holds. Where it counts from a peer's number, below zero is before that. */
+static uint64_t greatest(const struct script_field *f)
+{
+    return f->kind == SCRIPT_LEN ? UINT32_MAX : f->kind == SCRIPT_FILL ? UINT8_MAX : f->size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+}
+
+static bool number_of_field(struct script *s, const struct script_field *f, char *text, struct script_term *t)
+{
+    bool negative = *text == '-';
+    char shown[48];
+    snprintf(shown, sizeof shown, "%s", text); /* term takes it apart */
+    if (!term(s, f->name, text, t))
+        return false;
+    if (f->rel != SCRIPT_PLAIN || t->any || t->var >= 0 || (!negative && t->add <= greatest(f)))
+        return true;
+    return script_complain(s, "%s=%s: 0 to %" PRIu64, f->name, shown, greatest(f));
+}
+
 bool script_parse_value(struct script *s, const struct script_field *f, char *text, struct script_value *v)
 {
     *v = (struct script_value){ .n = 1 };
     if (f->kind == SCRIPT_BYTES)
         return hex_bytes(s, f, text, v);
     if (f->kind != SCRIPT_SACK)
-        return term(s, f->name, text, &v->term[0]);
+        return number_of_field(s, f, text, &v->term[0]);
     v->n = 0;
     for (char *next = text; next; ) {
         char *block = next, *dash = strchr(block, '-');

@@ -53,6 +53,14 @@ static void bad_scripts(void **state)
         { "transport tcp\n0 > ACK sack=5\n", "x.script:2: sack=5: up to four blocks" },
         { "transport roce\n0 complete status=local-lenght-error\n", "x.script:2: status=local-lenght-error: not a number, a $variable or *; nearest word: local-length-error" },
         { "transport tcp\n0 < ACK len\n", "x.script:2: len needs a value" },
+        { "transport tcp\n0 < ACK len=-5\n", "x.script:2: len=-5: 0 to 4294967295" },
+        { "transport tcp\n0 < ACK len=4GiB\n", "x.script:2: len=4GiB: 0 to 4294967295" },
+        { "transport tcp\n0 < ACK win=-1\n", "x.script:2: win=-1: 0 to 65535" },
+        { "transport tcp\n0 < ACK win=64KiB\n", "x.script:2: win=64KiB: 0 to 65535" },
+        { "transport tcp\n0 < ACK len=3 fill=300\n", "x.script:2: fill=300: 0 to 255" },
+        { "transport roce\n0 post write len=-1\n", "x.script:2: len=-1: 0 to 4294967295" },
+        { "transport roce\n0 < WRITE_ONLY va=-8\n", "x.script:2: va=-8: 0 to 18446744073709551615" },
+        { "transport iwarp\n0 < send mo=-1\n", "x.script:2: mo=-1: 0 to 4294967295" },
     };
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
         enum script_status st = run(t[i].text);
