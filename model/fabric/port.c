@@ -144,6 +144,13 @@ static void free_event(struct sim *s, void *ctx, void *arg)
     send_next(port);
 }
 
+void port_send_now(struct port *port, struct pkt *p)
+{
+    assert(port_is_idle(port, p->prio));
+    port->more = 0;
+    transmit(port, p);
+}
+
 void port_kick(struct port *port)
 {
     if (port->flags & (PORT_F_FREE_EVENT | PORT_F_PULLING)) {

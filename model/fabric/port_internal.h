@@ -99,6 +99,14 @@ enum link_fate { LINK_PASSES, LINK_LOSES, LINK_IS_DOWN };
 enum link_fate link_impair_frame(struct link_impair *i, struct pkt *p);
 struct link_impair *link_impair_new(const struct link_params *params, uint64_t seed, uint32_t node, uint32_t port);
 
+/** Nothing keeps a packet of this priority from being sent at once: no frame, no event to come, no pause. */
+static inline bool port_is_idle(const struct port *port, unsigned prio)
+{
+    return !(port->flags & (PORT_F_FREE_EVENT | PORT_F_PULLING | PORT_F_PFC_WAITS)) && !(port->blocked >> prio & 1) && sim_now(port->cls->sim) >= port->free_at_ps;
+}
+/** Send a packet of an idle port whose owner has nothing else for it. */
+void port_send_now(struct port *port, struct pkt *p);
+
 /** A PFC frame has arrived (the packet is freed). */
 void pfc_receive(struct port *port, struct pkt *p);
 /** The frame that waits, as a packet; the port sends it. */

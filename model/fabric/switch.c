@@ -44,6 +44,31 @@ static bool aqm_drops(struct fabric_switch *sw, struct switch_port *o, const str
     return sw->non_ect_limit && q->bytes + p->charged > sw->non_ect_limit;
 }
 
+static inline __attribute__((always_inline)) void count_peaks(struct fabric_switch *sw, const struct switch_port *o, const struct pkt *p, uint64_t queue,
+                                                              uint64_t used, uint64_t shared)
+{
+    if (UNLIKELY(queue > sw->peak_queue)) {
+        sw->peak_queue = queue;
+        sw->peak_port = o->port->index;
+        sw->peak_prio = p->prio;
+    }
+    if (UNLIKELY(used > sw->peak_used))
+        sw->peak_used = used;
+    if (UNLIKELY(shared > sw->peak_shared))
+        sw->peak_shared = shared;
+    if (UNLIKELY(queue > sw->fabric->window_peak_bytes))
+        sw->fabric->window_peak_bytes = queue;
+}
+
+static inline __attribute__((always_inline)) void count_fullest(struct fabric_switch *sw, const struct switch_port *in, unsigned prio, uint32_t held, uint64_t shared)
+{
+    if (LIKELY(held <= sw->peak_pg[prio]))
+        return;
+    sw->peak_pg[prio] = held;
+    sw->peak_pg_at[prio].port = in->port->index;
+    sw->peak_pg_at[prio].xoff = mmu_xoff_limit(&sw->limits, shared);
+}
+
 static inline __attribute__((always_inline)) void enqueue(struct fabric_switch *sw, struct switch_port *o, struct switch_queue *q, struct pkt *p)
 {
     p->next = NULL;
@@ -53,17 +78,7 @@ static inline __attribute__((always_inline)) void enqueue(struct fabric_switch *
     q->packets++;
     o->nonempty |= (uint8_t)(1u << p->prio);
     sw->used += p->charged;
-    if (UNLIKELY(q->bytes > sw->peak_queue)) {
-        sw->peak_queue = q->bytes;
-        sw->peak_port = o->port->index;
-        sw->peak_prio = p->prio;
-    }
-    if (UNLIKELY(sw->used > sw->peak_used))
-        sw->peak_used = sw->used;
-    if (UNLIKELY(sw->shared_used > sw->peak_shared))
-        sw->peak_shared = sw->shared_used;
-    if (UNLIKELY(q->bytes > sw->fabric->window_peak_bytes))
-        sw->fabric->window_peak_bytes = q->bytes;
+    count_peaks(sw, o, p, q->bytes, sw->used, sw->shared_used);
     if (UNLIKELY(sim_tracing(sw->sim)))
         trace(sw, SIM_TRACE_QUEUE, o->port->index, q->bytes, p->prio, NULL);
 }
@@ -138,11 +153,7 @@ static inline __attribute__((always_inline)) bool admit(struct fabric_switch *sw
     pg->reserved += a.reserved;
     pg->shared += a.shared;
     pg->headroom += a.headroom;
-    if (UNLIKELY(pg->reserved + pg->shared > sw->peak_pg[p->prio])) {
-        sw->peak_pg[p->prio] = pg->reserved + pg->shared;
-        sw->peak_pg_at[p->prio].port = in->port->index;
-        sw->peak_pg_at[p->prio].xoff = mmu_xoff_limit(&sw->limits, sw->shared_used - a.shared);
-    }
+    count_fullest(sw, in, p->prio, pg->reserved + pg->shared, sw->shared_used - a.shared);
     if (a.headroom && in->headroom - pg->headroom < in->least_headroom)
         in->least_headroom = in->headroom - pg->headroom;
     return true;
@@ -176,7 +187,45 @@ static inline __attribute__((always_inline)) void release(struct fabric_switch *
     }
 }
 
+/* In-band telemetry (HPCC, SIGCOMM'19, section 4.1): what the port has sent before this packet and what queue stays behind it. An
+ * acknowledgement, which has no payload, brings its data's words back unchanged. */
+static void tell(const struct fabric_switch *sw, const struct port *port, uint32_t queue_bytes, struct pkt *p)
+{
+    struct pkt_int *t = &p->telemetry;
+    if (!sw->params.telemetry || p->payload_len == 0 || t->nhops >= PKT_INT_HOPS)
+        return;
+    struct telemetry_hop h = { .rate_bps = port_rate_bps(port), .ts_ns = (uint64_t)sim_now(sw->sim) / SIM_PS_PER_NS, .queue_bytes = queue_bytes,
+        .tx_bytes = port->stats.tx_bytes + port->stats.tx_packets * (PKT_PREAMBLE_BYTES + PKT_IFG_BYTES) };
+    t->hop[t->nhops++] = telemetry_word(&h);
+    t->path_id ^= (uint16_t)((sw->node + 1) & 0xfff);
+}
+
 /* --- in --- */
+
+/* A packet that finds its port idle goes through: what it takes of the buffer it would give back at once, so it only shows in what is counted.
+ * False: it does not, and nothing has changed. */
+static inline __attribute__((always_inline)) bool goes_through(struct fabric_switch *sw, struct switch_port *in, struct switch_port *o, struct pkt *p, bool lossless)
+{
+    struct mmu_use u = { .lossless = lossless, .shared = sw->shared_used };
+    if (o->nonempty || sw->dwrr || !port_is_idle(o->port, p->prio) || UNLIKELY(sim_tracing(sw->sim)))
+        return false;
+    if (lossless) {
+        u.pg = in->pg[p->prio];
+        u.headroom_limit = in->headroom;
+        if (UNLIKELY(u.pg.headroom || in->xoff >> p->prio & 1)) /* what leaves ends a pause, or frees headroom first */
+            return false;
+    }
+    struct mmu_answer a = mmu_admit(&sw->limits, &u, p->charged, false);
+    if (UNLIKELY(a.verdict != MMU_ADMIT))
+        return false;
+    count_peaks(sw, o, p, p->charged, sw->used + p->charged, sw->shared_used + a.shared);
+    if (lossless)
+        count_fullest(sw, in, p->prio, u.pg.reserved + u.pg.shared + p->charged, sw->shared_used);
+    if (UNLIKELY(p->flags & PKT_F_INT))
+        tell(sw, o->port, 0, p);
+    port_send_now(o->port, p);
+    return true;
+}
 
 /* A packet whose egress port and priority are known: it is dropped, or waits. */
 static inline __attribute__((always_inline)) void accept(struct fabric_switch *sw, struct switch_port *in, struct pkt *p, uint32_t out, const bool full)
@@ -194,6 +243,8 @@ static inline __attribute__((always_inline)) void accept(struct fabric_switch *s
         fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_AQM);
         return;
     }
+    if (!full && goes_through(sw, in, o, p, lossless))
+        return;
     if (UNLIKELY(!admit(sw, in, o, p, lossless, full))) {
         fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_BUFFER);
         return;
@@ -350,19 +401,6 @@ static inline __attribute__((always_inline)) void mark_leaving(struct fabric_swi
     if (UNLIKELY(sw->ecn_dequeue) && (sw->ecn >> prio & 1) && PKT_ECT(p) && p->ecn != 3
         && chance(o, mmu_red(red_bytes, sw->kmin, sw->kmax, sw->pmax_32)))
         switch_mark(sw, o->port->index, o->queue[prio].bytes, p);
-}
-
-/* In-band telemetry (HPCC, SIGCOMM'19, section 4.1): what the port has sent before this packet and what queue stays behind it. An
- * acknowledgement, which has no payload, brings its data's words back unchanged. */
-static void tell(const struct fabric_switch *sw, const struct port *port, uint32_t queue_bytes, struct pkt *p)
-{
-    struct pkt_int *t = &p->telemetry;
-    if (!sw->params.telemetry || p->payload_len == 0 || t->nhops >= PKT_INT_HOPS)
-        return;
-    struct telemetry_hop h = { .rate_bps = port_rate_bps(port), .ts_ns = (uint64_t)sim_now(sw->sim) / SIM_PS_PER_NS, .queue_bytes = queue_bytes,
-        .tx_bytes = port->stats.tx_bytes + port->stats.tx_packets * (PKT_PREAMBLE_BYTES + PKT_IFG_BYTES) };
-    t->hop[t->nhops++] = telemetry_word(&h);
-    t->path_id ^= (uint16_t)((sw->node + 1) & 0xfff);
 }
 
 static struct pkt *pull(void *owner, struct port *port, uint8_t blocked)
