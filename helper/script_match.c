@@ -20,7 +20,7 @@ static uint64_t base_of(const struct script_run *r, const struct script_view *v,
     }
 }
 
-static uint64_t field_mask(const struct script_field *f) { return f->rel == SCRIPT_PSN ? 0xffffff : f->size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * f->size) - 1; }
+uint64_t script_field_mask(const struct script_field *f) { return f->rel == SCRIPT_PSN ? 0xffffff : f->size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * f->size) - 1; }
 
 uint64_t script_term_value(const struct script_run *r, const struct script_term *t)
 {
@@ -85,7 +85,7 @@ bool script_get(const struct script_run *r, const struct script_view *v, const s
         return t->nsack > 0;
     }
     default:
-        out[0] = (load(v, f) - base_of(r, v, f)) & field_mask(f);
+        out[0] = (load(v, f) - base_of(r, v, f)) & script_field_mask(f);
         return true;
     }
 }
@@ -109,7 +109,7 @@ static bool set_fits(struct script_run *r, const struct script_set *s, const str
         return bytes_fit(s, v);
     if (n != s->value.n)
         return false;
-    uint64_t mask = s->field->kind == SCRIPT_NUM ? field_mask(s->field) : s->field->kind == SCRIPT_SACK ? UINT32_MAX : UINT64_MAX;
+    uint64_t mask = s->field->kind == SCRIPT_NUM ? script_field_mask(s->field) : s->field->kind == SCRIPT_SACK ? UINT32_MAX : UINT64_MAX;
     for (uint32_t i = 0; i < n; i++) {
         const struct script_term *t = &s->value.term[i];
         if (t->any)
@@ -160,7 +160,7 @@ static void expected_text(const struct script_run *r, const struct script_set *s
         else if (t->var >= 0 && !r->known[t->var])
             snprintf(word, sizeof word, "$%s", r->script->vars[t->var]);
         else
-            script_word_of(s->field->name, script_term_value(r, t) & (s->field->kind == SCRIPT_NUM ? field_mask(s->field) : UINT64_MAX), s->field->hex, word, sizeof word);
+            script_word_of(s->field->name, script_term_value(r, t) & (s->field->kind == SCRIPT_NUM ? script_field_mask(s->field) : UINT64_MAX), s->field->hex, word, sizeof word);
         used += (size_t)snprintf(out + used, len - used, "%s%s", between, word);
     }
 }
@@ -309,7 +309,7 @@ bool script_fill(struct script_run *r, const struct script_line *l, struct scrip
                 t->sack[k].to = (uint32_t)(script_term_value(r, &s->value.term[2 * k + 1]) + base);
             }
         } else if (f->kind != SCRIPT_OPTION) {
-            save(v, f, (script_term_value(r, &s->value.term[0]) + base) & field_mask(f));
+            save(v, f, (script_term_value(r, &s->value.term[0]) + base) & script_field_mask(f));
         }
     }
     return true;

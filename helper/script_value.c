@@ -187,7 +187,7 @@ static bool hex_bytes(struct script *s, const struct script_field *f, const char
 /* The greatest number that a field holds. Where it counts from a peer's number, below zero is before that. */
 static uint64_t greatest(const struct script_field *f)
 {
-    return f->kind == SCRIPT_LEN ? UINT32_MAX : f->kind == SCRIPT_FILL ? UINT8_MAX : f->size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * f->size) - 1;
+    return f->kind == SCRIPT_LEN ? UINT32_MAX : f->kind == SCRIPT_FILL ? UINT8_MAX : script_field_mask(f);
 }
 
 static bool number_of_field(struct script *s, const struct script_field *f, char *text, struct script_term *t)

@@ -186,7 +186,7 @@ static void finish_port(struct fabric_switch *sw, uint32_t i, struct port *port)
     sim_rng_init(&sp->extra->jitter, sim_seed(sw->sim), (uint64_t)sw->node << 16 | i, SIM_RNG_JITTER);
     switch_aqm_init(sp);
     switch_watchdog_init(sp);
-    sim_timer_init(&sp->extra->shaper, 0, shaper_event, sp);
+    sim_timer_init(&sp->extra->shaper, sim_key_port(sw->node, sp->port->index, SIM_KIND_WAKE) | 9, shaper_event, sp);
     for (unsigned prio = 0; prio < PORT_PRIOS; prio++)
         sp->extra->tokens[prio] = (double)sw->params.shaper.burst_bytes;
 }

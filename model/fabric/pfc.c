@@ -30,7 +30,7 @@ static struct port_pause *state(struct port *port)
         abort();
     }
     for (unsigned i = 0; i < PORT_PRIOS; i++)
-        sim_timer_init(&a->timer[i], 0, timer_event, port);
+        sim_timer_init(&a->timer[i], sim_key_port(port->node, port->index, SIM_KIND_WAKE) | i, timer_event, port);
     a->reaction_ps = pfc_quanta_ps(port, port->reaction_quanta);
     port->pause = a;
     return a;
@@ -120,11 +120,7 @@ static void tell(struct port *port, unsigned prio, bool stop)
 
 static void arm(struct port *port, unsigned prio, int64_t at_ps)
 {
-    struct sim_timer *t = &port->pause->timer[prio];
-    if (t->at_ps != SIM_NEVER_PS)
-        sim_timer_cancel(port->cls->sim, t); /* the key goes with the time */
-    t->key = sim_key_port(port->node, port->index, SIM_KIND_WAKE) | prio;
-    sim_timer_set(port->cls->sim, t, at_ps);
+    sim_timer_set(port->cls->sim, &port->pause->timer[prio], at_ps);
 }
 
 static void block(struct port *port, unsigned prio)

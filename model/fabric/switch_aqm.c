@@ -70,7 +70,6 @@ static void pie_arm(struct fabric_switch *sw, struct switch_port *o)
     int64_t at_ps = sim_now(sw->sim) + sw->params.aqm.pie_update_ps;
     if (t->at_ps != SIM_NEVER_PS)
         return;
-    t->key = sim_key_port(sw->node, o->port->index, SIM_KIND_WAKE) | 10;
     sim_timer_set(sw->sim, t, at_ps);
 }
 
@@ -199,7 +198,7 @@ void switch_phantom(struct fabric_switch *sw, struct switch_port *o, struct pkt 
 
 void switch_aqm_init(struct switch_port *o)
 {
-    sim_timer_init(&o->extra->pie_timer, 0, pie_event, o);
+    sim_timer_init(&o->extra->pie_timer, sim_key_port(o->sw->node, o->port->index, SIM_KIND_WAKE) | 10, pie_event, o);
     for (unsigned i = 0; i < PORT_PRIOS; i++)
         o->extra->pie[i].burst_ps = o->sw->params.aqm.pie_burst_ps;
 }

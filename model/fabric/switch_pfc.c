@@ -17,7 +17,6 @@ static void say(struct fabric_switch *sw, struct switch_port *in, uint8_t vector
 static void arm(struct fabric_switch *sw, struct switch_port *in)
 {
     int64_t at_ps = sim_now(sw->sim) + pfc_quanta_ps(in->port, (uint32_t)sw->params.pfc_quanta) / 2;
-    in->refresh.key = sim_key_port(sw->node, in->port->index, SIM_KIND_WAKE) | 8;
     sim_timer_set(sw->sim, &in->refresh, at_ps);
 }
 
@@ -32,7 +31,10 @@ static void refresh_event(struct sim *s, void *ctx, void *arg)
     arm(in->sw, in);
 }
 
-void switch_pfc_init(struct switch_port *in) { sim_timer_init(&in->refresh, 0, refresh_event, in); }
+void switch_pfc_init(struct switch_port *in)
+{
+    sim_timer_init(&in->refresh, sim_key_port(in->sw->node, in->port->index, SIM_KIND_WAKE) | 8, refresh_event, in);
+}
 
 void switch_pfc_xoff(struct fabric_switch *sw, struct switch_port *in, unsigned prio)
 {

@@ -50,11 +50,8 @@ uint8_t switch_shaper_mask(struct fabric_switch *sw, struct switch_port *o, uint
         next_ps = at_ps < next_ps ? at_ps : next_ps;
         mask &= (uint8_t)~(1u << prio);
     }
-    if (next_ps < x->shaper.at_ps) {
-        sim_timer_cancel(sw->sim, &x->shaper);
-        x->shaper.key = sim_key_port(sw->node, o->port->index, SIM_KIND_WAKE) | 9;
+    if (next_ps < x->shaper.at_ps)
         sim_timer_set(sw->sim, &x->shaper, next_ps);
-    }
     return mask;
 }
 

@@ -5,11 +5,7 @@
 
 static void arm(struct switch_port *o, unsigned prio, int64_t in_ps)
 {
-    struct sim_timer *t = &o->extra->watch[prio].timer;
-    int64_t at_ps = sim_now(o->sw->sim) + in_ps;
-    sim_timer_cancel(o->sw->sim, t);
-    t->key = sim_key_port(o->sw->node, o->port->index, SIM_KIND_WAKE) | (16 + prio);
-    sim_timer_set(o->sw->sim, t, at_ps);
+    sim_timer_set(o->sw->sim, &o->extra->watch[prio].timer, sim_now(o->sw->sim) + in_ps);
 }
 
 static void rest(struct switch_port *o, unsigned prio)
@@ -52,7 +48,7 @@ static void watch_event(struct sim *s, void *ctx, void *arg)
 void switch_watchdog_init(struct switch_port *o)
 {
     for (unsigned prio = 0; prio < PORT_PRIOS; prio++)
-        sim_timer_init(&o->extra->watch[prio].timer, 0, watch_event, o);
+        sim_timer_init(&o->extra->watch[prio].timer, sim_key_port(o->sw->node, o->port->index, SIM_KIND_WAKE) | (16 + prio), watch_event, o);
 }
 
 static bool watched(const struct switch_port *o, unsigned prio)

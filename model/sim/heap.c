@@ -3,7 +3,6 @@
  * comes to the top. So every entry but the top may be earlier than its timer; the top is always exact. */
 #include "queue.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,38 +55,26 @@ static void sift_down(struct sim_heap *h, uint32_t i, struct sim_heap_entry e)
     place(h, i, &e);
 }
 
-static void out_of_memory(void)
-{
-    fputs("rnicsim: out of memory for events\n", stderr);
-    abort();
-}
-
 static void grow(struct sim_heap *h)
 {
     uint32_t capacity = h->capacity ? 2 * h->capacity : 64;
-    void *memory = aligned_alloc(128, ((size_t)capacity + 4) * sizeof *h->e);
-    struct sim_heap_entry *e;
+    void *memory = sim_must(capacity > h->capacity ? aligned_alloc(128, ((size_t)capacity + 4) * sizeof *h->e) : NULL);
+    struct sim_heap_entry *e = (struct sim_heap_entry *)memory + 3;
 
-    if (!memory || capacity < h->capacity)
-        out_of_memory();
-    e = (struct sim_heap_entry *)memory + 3;
     if (h->count)
         memcpy(e, h->e, h->count * sizeof *e);
     free(h->memory);
     h->memory = memory;
     h->e = e;
     h->capacity = capacity;
-    h->timers = realloc(h->timers, (capacity + 1u) * sizeof *h->timers);
-    h->places = realloc(h->places, (capacity + 1u) * sizeof *h->places);
-    if (!h->timers || !h->places)
-        out_of_memory();
+    h->timers = sim_must(realloc(h->timers, (capacity + 1u) * sizeof *h->timers));
+    h->places = sim_must(realloc(h->places, (capacity + 1u) * sizeof *h->places));
 }
 
-static void insert(struct sim_heap *h, struct sim_heap_entry e)
+static inline void make_room(struct sim_heap *h)
 {
     if (SIM_UNLIKELY(h->count == h->capacity))
         grow(h);
-    sift_up(h, h->count++, e);
 }
 
 static uint32_t slot_get(struct sim_heap *h, struct sim_timer *t)
@@ -164,10 +151,8 @@ static struct sim_once *once_get(struct sim_heap *h)
     struct sim_once *o;
 
     if (SIM_UNLIKELY(!h->once_free)) {
-        struct sim_once_block *b = malloc(sizeof *b);
+        struct sim_once_block *b = sim_must(malloc(sizeof *b));
 
-        if (!b)
-            out_of_memory();
         b->next = h->once_blocks;
         h->once_blocks = b;
         for (size_t i = sizeof b->events / sizeof b->events[0]; i-- > 0;) {
@@ -187,7 +172,8 @@ void sim_at(struct sim *s, int64_t at_ps, uint64_t key, sim_fn *fn, void *ctx, v
     assert(at_ps >= s->now_ps && at_ps != SIM_NEVER_PS);
     *o = (struct sim_once){ fn, ctx, arg, NULL };
     s->order += UINT64_C(1) << 16;
-    insert(&s->heap, (struct sim_heap_entry){ at_ps, key, s->order | ONCE, { .once = o } });
+    make_room(&s->heap);
+    sift_up(&s->heap, s->heap.count++, (struct sim_heap_entry){ at_ps, key, s->order | ONCE, { .once = o } });
     if (s->heap.e[0].order == (s->order | ONCE))
         settle(s);
 }
@@ -211,8 +197,7 @@ void sim_timer_set(struct sim *s, struct sim_timer *t, int64_t at_ps)
     t->seq = s->order += UINT64_C(1) << 16;
     e = (struct sim_heap_entry){ at_ps, t->key, t->seq, { 0 } };
     if (!t->slot) {
-        if (SIM_UNLIKELY(h->count == h->capacity))
-            grow(h);
+        make_room(h);
         e.slot = t->slot = slot_get(h, t);
         sift_up(h, h->count++, e);
     } else if (at_ps < h->e[h->places[t->slot]].at_ps) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *must(void *p)
+void *sim_must(void *p)
 {
     if (!p) {
         fputs("rnicsim: out of memory for events\n", stderr);
@@ -25,8 +25,8 @@ struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
             return s->lanes[s->lane_hash[h] - 1];
     if (s->lane_count == SIM_LANES_MAX)
         return NULL;
-    lane = must(calloc(1, sizeof *lane));
-    lane->ring = must(malloc(16 * sizeof *lane->ring));
+    lane = sim_must(calloc(1, sizeof *lane));
+    lane->ring = sim_must(malloc(16 * sizeof *lane->ring));
     lane->mask = 15;
     lane->delay_ps = delay_ps;
     s->lanes[s->lane_count++] = lane;
@@ -37,7 +37,7 @@ struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
 void sim_lane_grow(struct sim_lane *lane)
 {
     uint32_t old = lane->mask + 1, mask = 2 * old - 1;
-    struct sim_record *ring = must(malloc((size_t)(mask + 1) * sizeof *ring));
+    struct sim_record *ring = sim_must(malloc((size_t)(mask + 1) * sizeof *ring));
 
     assert(old < UINT32_C(1) << 30);
     for (uint32_t i = lane->head; i != lane->tail; i++)
@@ -143,8 +143,8 @@ void sim_lane_sort_run(struct sim *s, struct sim_lane *lane)
             c *= 2;
         free(s->sort_records);
         free(s->sort_pairs);
-        s->sort_records = must(malloc(c * sizeof *s->sort_records));
-        s->sort_pairs = must(malloc(2 * (size_t)c * sizeof *s->sort_pairs));
+        s->sort_records = sim_must(malloc(c * sizeof *s->sort_records));
+        s->sort_pairs = sim_must(malloc(2 * (size_t)c * sizeof *s->sort_pairs));
         s->sort_capacity = c;
     }
     for (uint32_t i = 0; i < n; i++) {

@@ -77,7 +77,7 @@ struct sim {
     struct sim_heap heap;
     sim_fn  *fns[SIM_FN_SLOTS];
     uint32_t fn_count;
-    struct sim_lane *lanes[SIM_LANES_MAX + 1];
+    struct sim_lane *lanes[SIM_LANES_MAX];
     uint16_t lane_hash[SIM_LANE_HASH];
     struct sim_record *sort_records;
     struct sim_pair   *sort_pairs;
@@ -150,6 +150,8 @@ static inline void sim_line_earlier(struct sim *s, const struct sim_head *v, boo
 void sim_lane_open_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_sort_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_grow(struct sim_lane *lane);
+/** The memory, or the end of the process with a word where there is none. */
+void *sim_must(void *p);
 uint64_t sim_fn_add(struct sim *s, sim_fn *fn);
 
 static inline uint32_t sim_fn_hash(sim_fn *fn)
