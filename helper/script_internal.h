@@ -222,6 +222,8 @@ uint64_t script_term_value(const struct script_run *r, const struct script_term 
 bool script_match(struct script_run *r, const struct script_view *v, int64_t at_ps, int64_t from_ps, int64_t to_ps);
 /** Put the line's fields into a view (calls, packets that are sent). false: complained. */
 bool script_fill(struct script_run *r, const struct script_line *l, struct script_view *v);
+/** The bits that a field has: numbers of it are taken modulo the next power of two. */
+uint64_t script_field_mask(const struct script_field *f);
 /** The field's value in the view; false: not there. */
 bool script_get(const struct script_run *r, const struct script_view *v, const struct script_field *f, uint64_t out[SCRIPT_LIST_MAX], uint32_t *n);
 /** A one-line description. */

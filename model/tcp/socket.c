@@ -86,6 +86,7 @@ static uint32_t fill(void *user, uint64_t off, uint32_t len, struct pkt *p)
     const struct tcp_socket *s = user;
     uint64_t i = record_of(s, off);
     uint32_t done = 0;
+    assert(s->head < s->tail && off >= record_at(s, i)->off && off + len <= s->written);
     while (done < len) {
         const struct record *r = record_at(s, i);
         uint32_t part = len - done;

@@ -314,10 +314,12 @@ bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_
     }
     c->fill_blocked = false;
     if (diff > 0) {
+        c->tlp_wanted = TCP_TLP_NONE;            /* a probe that has not left yet is not sent: the timer begins anew */
         tcp_timer_arm_tlp(c, now_ps);
         if (c->ops && c->ops->acked)
             c->ops->acked(c->user, now_ps, tcp_snd_una(c));
     } else if (c->board.sacked || c->ca != TCP_CA_OPEN) {
+        c->tlp_wanted = TCP_TLP_NONE;
         c->tlp_at = SIM_NEVER_PS;
     }
     return true;

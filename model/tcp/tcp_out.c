@@ -354,6 +354,7 @@ static bool tx_again(struct tcp_conn *c, int64_t now_ps, struct pkt *out)
 {
     struct tcp_board *b = &c->board;
     uint64_t i = c->tlp_wanted == TCP_TLP_AGAIN ? b->tail - 1 : tcp_board_next_lost(b);
+    assert(b->head <= i && i < b->tail);
     struct tcp_seg *s = tcp_board_at(b, i);
     bool fin = s->flags & SEG_FIN;
     uint32_t bytes = s->len - fin, got = 0;

@@ -72,6 +72,7 @@ static void on_rto(struct tcp_conn *c, int64_t now_ps)
     c->rto_ps = clamp(2 * c->rto_ps, p->rto_min_ps, p->rto_max_ps);   /* RFC 6298 5.5 */
     c->rto_at = now_ps + c->rto_ps;
     c->tlp_at = SIM_NEVER_PS;
+    c->tlp_wanted = TCP_TLP_NONE;
     if (opening) {
         c->syn_resent++;
         tcp_board_all_lost(&c->board);

@@ -297,6 +297,40 @@ static void rfc8985_7_probe(void **state)
     lone_free(&l);
 }
 
+/* 7.2: an acknowledgement that comes while the probe waits for the CPU or the wire begins the timer anew; nothing that has arrived is sent again. */
+static void rfc8985_7_2_acknowledgement_overtakes_the_probe(void **state)
+{
+    static const struct { uint32_t ack, sack_from, sack_to; bool again; } row[] = {
+        { 1 + 10 * MSS, 0, 0, false },
+        { 1 + 5 * MSS, 0, 0, true },
+        { 1, 1 + 9 * MSS, 1 + 10 * MSS, false },           /* RACK's timer now */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct lone l;
+        lone_new(&l, "reno");
+        lone_make(&l);
+        lone_open(&l);
+        lone_write(&l, 10 * MSS);
+        lone_drain(&l);
+        lone_wait(&l, l.now + SIM_PS_PER_S);               /* the probe is wanted, and not asked for */
+        if (row[i].sack_to)
+            lone_sack(&l, row[i].ack, row[i].sack_from, row[i].sack_to);
+        else
+            lone_rx(&l, TCP_ACK, 1, row[i].ack, 0);
+        lone_quiet(&l);
+        assert_int_equal(tcp_counters(l.c)->tlp_probes, 0);
+        if (row[i].again) {
+            int64_t from = l.now;
+            lone_wait(&l, l.now + SIM_PS_PER_S);
+            assert_int_equal(l.now - from, 2 * tcp_srtt_ps(l.c));
+            assert_int_equal(lone_drain(&l), MSS);
+            assert_int_equal(tcp_counters(l.c)->tlp_probes, 1);
+        }
+        lone_free(&l);
+    }
+}
+
 static void rfc6298_5_minimum_can_be_set(void **state)
 {
     (void)state;
@@ -469,7 +503,7 @@ int main(void)
         cmocka_unit_test(rfc6582_3_2_full_acknowledgement), cmocka_unit_test(rfc6582_3_2_partial_acknowledgement),
         cmocka_unit_test(rfc6582_3_2_recover_guards), cmocka_unit_test(rfc3042_limited_transmit), cmocka_unit_test(rfc6937_3_1_proportional_part),
         cmocka_unit_test(rfc6937_3_1_reduction_bounds), cmocka_unit_test(rfc2018_8_reneging), cmocka_unit_test(rfc2883_4_duplicates_are_reported),
-        cmocka_unit_test(rfc8985_6_2_acknowledgement_of_the_first_copy), cmocka_unit_test(rfc8985_7_probe), cmocka_unit_test(rfc6298_5_minimum_can_be_set),
+        cmocka_unit_test(rfc8985_6_2_acknowledgement_of_the_first_copy), cmocka_unit_test(rfc8985_7_probe), cmocka_unit_test(rfc8985_7_2_acknowledgement_overtakes_the_probe), cmocka_unit_test(rfc6298_5_minimum_can_be_set),
         cmocka_unit_test(rfc9293_3_8_6_3_delayed_acknowledgement), cmocka_unit_test(stretched_acknowledgement),
         cmocka_unit_test(rfc9293_3_8_6_1_zero_window_probes_back_off), cmocka_unit_test(idle_restart_by_kind), cmocka_unit_test(rfc9293_3_7_4_nagle),
         cmocka_unit_test(pacing_spaces_a_window),
