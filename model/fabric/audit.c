@@ -180,7 +180,7 @@ uint64_t fabric_queue_peak_take(struct fabric *f)
     for (uint32_t v = 0; v < f->nnodes; v++) {
         const struct fabric_switch *sw = f->node[v].sw;
         for (uint32_t i = 0; sw && sw->port && i < sw->nports; i++)
-            for (uint8_t m = sw->port[i].nonempty; m; m &= (uint8_t)(m - 1)) {
+            for (uint8_t m = sw->link[i]->queued; m; m &= (uint8_t)(m - 1)) {
                 uint64_t q = sw->port[i].queue[__builtin_ctz(m)].bytes;
                 now = q > now ? q : now;
             }

@@ -19,7 +19,7 @@ static const struct switch_port *stopper(const struct fabric *f, const struct st
     const struct switch_port *in = sw ? &sw->port[peer->index] : NULL;
     if (!in)
         return NULL;
-    uint8_t stops = sw->params.pause == SWITCH_PAUSE_GLOBAL && in->xoff ? 0xff : in->xoff;
+    uint8_t stops = sw->params.pause == SWITCH_PAUSE_GLOBAL && peer->xoff ? 0xff : peer->xoff;
     return stops >> e->prio & 1 ? in : NULL;
 }
 
@@ -37,7 +37,7 @@ static bool waits_only(const struct graph *g, const struct switch_port *in, int 
     const struct fabric_switch *sw = in->sw;
     *next = -1;
     for (uint32_t k = 0; k < sw->nports; k++)
-        for (uint8_t m = sw->port[k].nonempty & in->xoff; m; m &= (uint8_t)(m - 1)) {
+        for (uint8_t m = sw->link[k]->queued & in->port->xoff; m; m &= (uint8_t)(m - 1)) {
             unsigned prio = (unsigned)__builtin_ctz(m);
             const struct pkt *p = sw->port[k].queue[prio].head;
             while (p && p->in_port != in->port->index)
@@ -58,7 +58,7 @@ static bool collect(struct graph *g)
     for (uint32_t v = 0; v < g->f->nnodes; v++) {
         const struct fabric_switch *sw = g->f->node[v].sw;
         for (uint32_t k = 0; sw && sw->port && k < sw->nports; k++)
-            for (uint8_t m = sw->port[k].nonempty & port_paused_mask(sw->port[k].port); m; m &= (uint8_t)(m - 1)) {
+            for (uint8_t m = sw->link[k]->queued & port_paused_mask(sw->link[k]); m; m &= (uint8_t)(m - 1)) {
                 struct standing e = { v, (uint16_t)k, (uint8_t)__builtin_ctz(m), false };
                 if (!stopper(g->f, &e))
                     continue;

@@ -51,7 +51,7 @@ static void thresholds(struct fabric_switch *sw)
     sw->wred = p->non_ect == SWITCH_NON_ECT_WRED;
     sw->dwrr = p->scheduler == SWITCH_DWRR;
     sw->strict = (uint8_t)p->strict_prios;
-    sw->cell = (uint32_t)p->cell_bytes;
+    sw->cell = (uint16_t)p->cell_bytes;
     sw->longest = p->mtu_bytes ? (uint32_t)p->mtu_bytes + ETHERNET_BYTES : UINT32_MAX;
     sw->kmin = (uint64_t)p->ecn_kmin_bytes;
     sw->kmax = (uint64_t)p->ecn_kmax_bytes;
@@ -76,7 +76,8 @@ static void thresholds(struct fabric_switch *sw)
         sw->quantum[i] = (uint32_t)(p->dwrr_quantum_bytes * weight[i]);
     }
     for (unsigned d = 0; d < 64; d++)
-        sw->prio_of[d] = (uint8_t)switch_params_prio(p, d);
+        sw->own_prio_of[d] = (uint8_t)switch_params_prio(p, d);
+    sw->prio_of = memcmp(sw->own_prio_of, sw->fabric->class_of, 64) == 0 ? sw->fabric->class_of : sw->own_prio_of;
     for (unsigned c = 0; c < 8; c++)
         sw->prio_of_pcp[c] = p->pcp_map[c] ? p->pcp_map[c] - 1u : c;
     const int64_t shape[PORT_PRIOS] = { p->shaper.rate_0_bps, p->shaper.rate_1_bps, p->shaper.rate_2_bps, p->shaper.rate_3_bps,
@@ -211,6 +212,7 @@ int switch_finish(struct fabric_switch *sw, char *err, size_t errlen)
     uint64_t need = 0, prios, pool;
     bool same = true;
     sw->nports = n->nports;
+    sw->link = n->port;
     thresholds(sw);
     if (allocate(sw) != SIM_OK) {
         snprintf(err, errlen, "out of memory for switch %u", sw->node);

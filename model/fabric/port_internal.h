@@ -76,7 +76,9 @@ struct port {
     uint8_t  more;               /* set before pull; an owner that knows it has nothing else clears it */
     uint8_t  heeds;              /* priorities that PFC frames may stop here */
     uint8_t  heeds_link;         /* PAUSE of the whole link stops it */
-    uint8_t  resv[3];
+    uint8_t  queued;             /* of a switch: priorities with packets waiting here */
+    uint8_t  xoff;               /* of a switch: priorities that it has paused at the other end */
+    uint8_t  resv;
     /* line 1: receive, and the counters that every frame touches */
     struct fabric *fabric;
     struct port_pause *pause;

@@ -39,11 +39,12 @@ struct route {
 /** What a switch holds. */
 struct route_table {
     const struct route_span *span; /* by destination class */
+    uint32_t seed;               /* of its ECMP hash */
+    uint32_t ngroups;
     const uint16_t *group_of;    /* by destination class */
     struct route_group *group;
     uint16_t *port;
-    uint32_t ngroups, nports;
-    uint32_t seed;               /* of its ECMP hash */
+    uint32_t nports;
 };
 
 /** Compute everything. SIM_OK, or SIM_ERR_STATE and the first unreachable pair in err. */

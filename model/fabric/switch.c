@@ -44,12 +44,12 @@ static bool aqm_drops(struct fabric_switch *sw, struct switch_port *o, const str
     return sw->non_ect_limit && q->bytes + p->charged > sw->non_ect_limit;
 }
 
-static inline __attribute__((always_inline)) void count_peaks(struct fabric_switch *sw, const struct switch_port *o, const struct pkt *p, uint64_t queue,
+static inline __attribute__((always_inline)) void count_peaks(struct fabric_switch *sw, const struct port *to, const struct pkt *p, uint64_t queue,
                                                               uint64_t used, uint64_t shared)
 {
     if (UNLIKELY(queue > sw->peak_queue)) {
         sw->peak_queue = queue;
-        sw->peak_port = o->port->index;
+        sw->peak_port = to->index;
         sw->peak_prio = p->prio;
     }
     if (UNLIKELY(used > sw->peak_used))
@@ -69,18 +69,18 @@ static inline __attribute__((always_inline)) void count_fullest(struct fabric_sw
     sw->peak_pg_at[prio].xoff = mmu_xoff_limit(&sw->limits, shared);
 }
 
-static inline __attribute__((always_inline)) void enqueue(struct fabric_switch *sw, struct switch_port *o, struct switch_queue *q, struct pkt *p)
+static inline __attribute__((always_inline)) void enqueue(struct fabric_switch *sw, struct port *to, struct switch_queue *q, struct pkt *p)
 {
     p->next = NULL;
     *(q->head ? &q->tail->next : &q->head) = p;
     q->tail = p;
     q->bytes += p->charged;
     q->packets++;
-    o->nonempty |= (uint8_t)(1u << p->prio);
+    to->queued |= (uint8_t)(1u << p->prio);
     sw->used += p->charged;
-    count_peaks(sw, o, p, q->bytes, sw->used, sw->shared_used);
+    count_peaks(sw, to, p, q->bytes, sw->used, sw->shared_used);
     if (UNLIKELY(sim_tracing(sw->sim)))
-        trace(sw, SIM_TRACE_QUEUE, o->port->index, q->bytes, p->prio, NULL);
+        trace(sw, SIM_TRACE_QUEUE, to->index, q->bytes, p->prio, NULL);
 }
 
 /* --- the buffer --- */
@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) bool admit(struct fabric_switch *sw
     if (UNLIKELY(a.verdict != MMU_ADMIT)) {
         if (a.verdict != MMU_ADMIT_XOFF)
             refused(sw, in, a.verdict, a.headroom, p->prio, lossless);
-        if (lossless && a.headroom && !(in->xoff >> p->prio & 1))
+        if (lossless && a.headroom && !(in->port->xoff >> p->prio & 1))
             switch_pfc_xoff(sw, in, p->prio);
         if (a.verdict != MMU_ADMIT_XOFF)
             return false;
@@ -181,7 +181,7 @@ static inline __attribute__((always_inline)) void release(struct fabric_switch *
         in->extra->port_reserved -= freed.port;
         sw->headroom_used[p->prio] -= freed.headroom;
     }
-    if (UNLIKELY(in->xoff >> p->prio & 1) && mmu_xon(&sw->limits, sw->shared_used, pg)) {
+    if (UNLIKELY(in->port->xoff >> p->prio & 1) && mmu_xon(&sw->limits, sw->shared_used, pg)) {
         in->missed[p->prio] = 0;
         switch_pfc_xon(sw, in, p->prio);
     }
@@ -204,47 +204,51 @@ static void tell(const struct fabric_switch *sw, const struct port *port, uint32
 
 /* A packet that finds its port idle goes through: what it takes of the buffer it would give back at once, so it only shows in what is counted.
  * False: it does not, and nothing has changed. */
-static inline __attribute__((always_inline)) bool goes_through(struct fabric_switch *sw, struct switch_port *in, struct switch_port *o, struct pkt *p, bool lossless)
+static inline __attribute__((always_inline)) bool goes_through(struct fabric_switch *sw, const struct port *from, struct switch_port *in, struct port *to,
+                                                               struct pkt *p, bool lossless)
 {
     struct mmu_use u = { .lossless = lossless, .shared = sw->shared_used };
-    if (o->nonempty || sw->dwrr || !port_is_idle(o->port, p->prio) || UNLIKELY(sim_tracing(sw->sim)))
+    if (to->queued || sw->dwrr || !port_is_idle(to, p->prio) || UNLIKELY(sim_tracing(sw->sim)))
         return false;
     if (lossless) {
         u.pg = in->pg[p->prio];
-        u.headroom_limit = in->headroom;
-        if (UNLIKELY(u.pg.headroom || in->xoff >> p->prio & 1)) /* what leaves ends a pause, or frees headroom first */
+        if (UNLIKELY(u.pg.headroom || from->xoff >> p->prio & 1)) /* what leaves ends a pause, or frees headroom first */
             return false;
     }
     struct mmu_answer a = mmu_admit(&sw->limits, &u, p->charged, false);
     if (UNLIKELY(a.verdict != MMU_ADMIT))
         return false;
-    count_peaks(sw, o, p, p->charged, sw->used + p->charged, sw->shared_used + a.shared);
+    count_peaks(sw, to, p, p->charged, sw->used + p->charged, sw->shared_used + a.shared);
     if (lossless)
         count_fullest(sw, in, p->prio, u.pg.reserved + u.pg.shared + p->charged, sw->shared_used);
     if (UNLIKELY(p->flags & PKT_F_INT))
-        tell(sw, o->port, 0, p);
-    port_send_now(o->port, p);
+        tell(sw, to, 0, p);
+    port_send_now(to, p);
     return true;
 }
 
 /* A packet whose egress port and priority are known: it is dropped, or waits. */
-static inline __attribute__((always_inline)) void accept(struct fabric_switch *sw, struct switch_port *in, struct pkt *p, uint32_t out, const bool full)
+static inline __attribute__((always_inline)) void accept(struct fabric_switch *sw, const struct port *from, struct pkt *p, uint32_t out, const bool full)
 {
-    struct switch_port *o = &sw->port[out];
+    struct switch_port *in = &sw->port[from->index], *o = &sw->port[out];
+    struct port *to = sw->link[out];
     struct switch_queue *q = &o->queue[p->prio];
     bool lossless = (full ? in->lossless : sw->lossless) >> p->prio & 1, marking = sw->ecn >> p->prio & 1;
     p->charged = LIKELY(sw->cell == 1) ? p->frame_len : (p->frame_len + sw->cell - 1) / sw->cell * sw->cell;
-    uint64_t red_bytes = full ? switch_aqm_average(sw, o, p->prio) : q->bytes;
+    uint64_t red_bytes = full ? switch_aqm_average(sw, o, p->prio) : 0;
     if (full && UNLIKELY(o->extra->storm >> p->prio & 1) && sw->params.watchdog.action == SWITCH_WATCHDOG_DROP) {
         fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_WATCHDOG);
         return;
     }
-    if ((marking && !PKT_ECT(p) && !lossless && UNLIKELY(aqm_drops(sw, o, q, red_bytes, p))) || (full && !lossless && switch_pie_drops(sw, o, p))) {
+    if ((marking && !PKT_ECT(p) && !lossless && UNLIKELY(aqm_drops(sw, o, q, full ? red_bytes : q->bytes, p))) || (full && !lossless && switch_pie_drops(sw, o, p))) {
         fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_AQM);
         return;
     }
-    if (!full && goes_through(sw, in, o, p, lossless))
-        return;
+    if (!full) {
+        if (goes_through(sw, from, in, to, p, lossless))
+            return;
+        red_bytes = q->bytes;
+    }
     if (UNLIKELY(!admit(sw, in, o, p, lossless, full))) {
         fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_BUFFER);
         return;
@@ -258,8 +262,8 @@ static inline __attribute__((always_inline)) void accept(struct fabric_switch *s
         if (!q->head)
             switch_watchdog_waits(o, p->prio);
     }
-    enqueue(sw, o, q, p);
-    port_kick(o->port);
+    enqueue(sw, to, q, p);
+    port_kick(to);
 }
 
 static void arrive(void *owner, struct port *port, struct pkt *p)
@@ -281,7 +285,7 @@ static void arrive(void *owner, struct port *port, struct pkt *p)
         return;
     }
     p->ttl--;
-    accept(sw, &sw->port[port->index], p, (uint32_t)out, false);
+    accept(sw, port, p, (uint32_t)out, false);
 }
 
 /* --- in, with the rarer features --- */
@@ -339,7 +343,7 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
         fabric_remark(sw->fabric, p, sw->params.remark_dscp[p->prio]);
     if (sw->params.remark_pcp[p->prio] != SWITCH_KEEP && (p->flags & PKT_F_VLAN))
         p->pcp = sw->params.remark_pcp[p->prio];
-    accept(sw, &sw->port[port->index], p, (uint32_t)out, true);
+    accept(sw, port, p, (uint32_t)out, true);
 }
 
 static void arrive_through(struct sim *s, void *ctx, void *arg)
@@ -380,15 +384,14 @@ static void arrive_full(void *owner, struct port *port, struct pkt *p)
 
 /* --- out --- */
 
-static inline __attribute__((always_inline)) struct pkt *take(struct switch_port *o, unsigned prio)
+static inline __attribute__((always_inline)) struct pkt *take(struct port *port, struct switch_queue *q, unsigned prio)
 {
-    struct switch_queue *q = &o->queue[prio];
     struct pkt *p = q->head;
     q->head = p->next;
     q->bytes -= p->charged;
     q->packets--;
     if (!q->head) {
-        o->nonempty &= (uint8_t)~(1u << prio);
+        port->queued &= (uint8_t)~(1u << prio);
         q->deficit = 0;
     } else {
         __builtin_prefetch(q->head);
@@ -407,13 +410,13 @@ static struct pkt *pull(void *owner, struct port *port, uint8_t blocked)
 {
     struct fabric_switch *sw = owner;
     struct switch_port *o = &sw->port[port->index];
-    uint8_t mask = o->nonempty & (uint8_t)~blocked;
+    uint8_t mask = port->queued & (uint8_t)~blocked;
     if (!mask)
         return NULL;
     unsigned prio = LIKELY(!sw->dwrr) ? 31u - (unsigned)__builtin_clz(mask) : switch_sched_pick(sw, o, mask);
-    struct pkt *p = take(o, prio);
+    struct pkt *p = take(port, &o->queue[prio], prio);
 
-    port->more = (o->nonempty & (uint8_t)~blocked) != 0;
+    port->more = (port->queued & (uint8_t)~blocked) != 0;
     mark_leaving(sw, o, prio, p, o->queue[prio].bytes);
     if (UNLIKELY(p->flags & PKT_F_INT))
         tell(sw, port, o->queue[prio].bytes, p);
@@ -431,13 +434,13 @@ static struct pkt *pull_full(void *owner, struct port *port, uint8_t blocked)
     if (sw->params.watchdog.action == SWITCH_WATCHDOG_FORWARD)
         blocked &= (uint8_t)~x->storm;
     for (;;) {
-        uint8_t mask = o->nonempty & (uint8_t)~blocked;
+        uint8_t mask = port->queued & (uint8_t)~blocked;
         if (mask && sw->shaped)
             mask = switch_shaper_mask(sw, o, mask);
         if (!mask)
             return NULL;
         unsigned prio = !sw->dwrr ? 31u - (unsigned)__builtin_clz(mask) : switch_sched_pick(sw, o, mask);
-        struct pkt *p = take(o, prio);
+        struct pkt *p = take(port, &o->queue[prio], prio);
         bool dropped = switch_aqm_leaves(sw, o, prio, p);
         if (!dropped)
             mark_leaving(sw, o, prio, p, sw->params.aqm.ecn_weight < 1 ? (uint64_t)x->average[prio] : o->queue[prio].bytes);
@@ -457,7 +460,7 @@ static struct pkt *pull_full(void *owner, struct port *port, uint8_t blocked)
         if (sw->params.aqm.phantom_threshold_bytes)
             switch_phantom(sw, o, p);
         switch_watchdog_sent(o, prio);
-        port->more = (o->nonempty & (uint8_t)~blocked) != 0;
+        port->more = (port->queued & (uint8_t)~blocked) != 0;
         return p;
     }
 }
@@ -465,7 +468,7 @@ static struct pkt *pull_full(void *owner, struct port *port, uint8_t blocked)
 void switch_drain(struct fabric_switch *sw, struct switch_port *o, unsigned prio, enum fabric_drop_cause cause)
 {
     while (o->queue[prio].head) {
-        struct pkt *p = take(o, prio);
+        struct pkt *p = take(o->port, &o->queue[prio], prio);
         release(sw, o, p, true);
         fabric_drop(sw->fabric, sw->node, o->port->index, p, cause);
     }

@@ -15,14 +15,12 @@ struct switch_queue {
     int64_t  deficit;            /* DWRR */
 };
 
-/** What a switch keeps of one port: egress queues, and as ingress its share of the buffer. Lines 0 to 6 are what packets touch: of an
- *  egress port the first and its queue's, of an ingress port the first and its priority's. */
+/** What a switch keeps of one port: egress queues, and as ingress its share of the buffer. A packet touches the line of its priority's share
+ *  at its ingress port, and if it must wait the line of its queue at its egress port. */
 struct switch_port {
     struct port *port;
     struct fabric_switch *sw;
     struct switch_extra *extra;  /* full switches only */
-    uint8_t  nonempty;           /* priorities with packets waiting */
-    uint8_t  xoff;               /* priorities that we have paused at the other end */
     uint8_t  dwrr_at, dwrr_fresh;/* DWRR: whose turn it is, and whether its quantum is still to be given */
     uint32_t headroom;           /* limit of each lossless priority here */
     uint32_t least_headroom;     /* least that was ever left */
@@ -62,28 +60,30 @@ struct switch_flowlet { int64_t last_ps; uint16_t port; uint16_t used; };
 struct switch_static_route { uint32_t host; uint16_t port; };
 
 struct fabric_switch {
-    /* line 0: the way of a packet */
+    /* line 0: the way of a packet and its class */
     struct sim *sim;
     struct switch_port *port;
+    struct port *const *link;    /* the fabric's side of the same ports */
     const struct route *route;
-    struct route_table table;
-    /* line 1: its class and the buffer */
-    uint64_t shared_used;
+    const uint8_t *prio_of;      /* by DSCP */
+    uint32_t node;
+    uint32_t longest;            /* frame that is forwarded */
+    struct route_table table;    /* its first 16 bytes */
+    /* line 2: the buffer */
+    uint64_t shared_used __attribute__((aligned(64)));
     uint64_t used;               /* all bytes held */
     uint64_t peak_used, peak_queue, peak_shared;
     uint64_t kmin;
-    uint32_t longest;            /* frame that is forwarded */
-    uint32_t cell;
+    struct fabric *fabric;
     uint8_t  lossless;           /* priorities under PFC */
     uint8_t  ecn;                /* priorities that mark */
     uint8_t  dwrr, strict;
     uint8_t  ecn_dequeue, wred;
-    /* lines 2 and 3 */
+    uint16_t cell;
+    /* lines 3 and 4 */
     struct mmu_limits limits __attribute__((aligned(64)));
-    uint8_t  prio_of[64] __attribute__((aligned(64)));
-    struct fabric *fabric;
-    uint32_t node;
     uint32_t peak_pg[PORT_PRIOS];                 /* the fullest ingress of each priority */
+    uint8_t  own_prio_of[64];    /* if not every switch's */
     uint64_t kmax, pmax_32, non_ect_limit, wred_kmin, wred_kmax, wred_pmax_32;
     uint32_t peak_port, peak_prio;
     struct { uint64_t xoff; uint32_t port; } peak_pg_at[PORT_PRIOS]; /* its port and XOFF threshold then */

@@ -25,9 +25,9 @@ static void refresh_event(struct sim *s, void *ctx, void *arg)
     struct switch_port *in = ctx;
     (void)s;
     (void)arg;
-    if (!in->xoff)
+    if (!in->port->xoff)
         return;
-    say(in->sw, in, in->xoff, true);
+    say(in->sw, in, in->port->xoff, true);
     arm(in->sw, in);
 }
 
@@ -38,8 +38,8 @@ void switch_pfc_init(struct switch_port *in)
 
 void switch_pfc_xoff(struct fabric_switch *sw, struct switch_port *in, unsigned prio)
 {
-    bool stands = sw->params.pause == SWITCH_PAUSE_GLOBAL && in->xoff;
-    in->xoff |= (uint8_t)(1u << prio);
+    bool stands = sw->params.pause == SWITCH_PAUSE_GLOBAL && in->port->xoff;
+    in->port->xoff |= (uint8_t)(1u << prio);
     if (!stands)
         say(sw, in, (uint8_t)(1u << prio), true);
     if (in->refresh.at_ps == SIM_NEVER_PS)
@@ -48,9 +48,9 @@ void switch_pfc_xoff(struct fabric_switch *sw, struct switch_port *in, unsigned 
 
 void switch_pfc_xon(struct fabric_switch *sw, struct switch_port *in, unsigned prio)
 {
-    in->xoff &= (uint8_t)~(1u << prio);
-    if (sw->params.pause == SWITCH_PAUSE_PRIORITY || !in->xoff)
+    in->port->xoff &= (uint8_t)~(1u << prio);
+    if (sw->params.pause == SWITCH_PAUSE_PRIORITY || !in->port->xoff)
         say(sw, in, (uint8_t)(1u << prio), false);
-    if (!in->xoff)
+    if (!in->port->xoff)
         sim_timer_cancel(sw->sim, &in->refresh);
 }
