@@ -26,8 +26,9 @@ struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
     if (s->lane_count == SIM_LANES_MAX)
         return NULL;
     lane = sim_must(calloc(1, sizeof *lane));
-    lane->ring = sim_must(malloc(16 * sizeof *lane->ring));
-    lane->mask = 15;
+    if (delay_ps > 0)
+        lane->ring = sim_must(malloc(16 * sizeof *lane->ring));
+    lane->mask = delay_ps > 0 ? 15 : UINT32_MAX;
     lane->delay_ps = delay_ps;
     s->lanes[s->lane_count++] = lane;
     s->lane_hash[h] = (uint16_t)s->lane_count;
@@ -131,22 +132,30 @@ static struct sim_pair *sort_pairs(struct sim_pair *p, struct sim_pair *q, uint3
     }
 }
 
+static SIM_NOINLINE void sort_room(struct sim *s, uint32_t n)
+{
+    uint32_t c = 64;
+
+    while (c < n)
+        c *= 2;
+    free(s->sort_records);
+    free(s->sort_pairs);
+    s->sort_records = sim_must(malloc(c * sizeof *s->sort_records));
+    s->sort_pairs = sim_must(malloc(2 * (size_t)c * sizeof *s->sort_pairs));
+    s->sort_capacity = c;
+}
+
 void sim_lane_sort_run(struct sim *s, struct sim_lane *lane)
 {
-    uint32_t n = lane->run_end - lane->head;
+    struct sim_record *first = &lane->ring[lane->head & lane->mask];
+    uint32_t n = 1;
     struct sim_pair *p;
 
-    if (n > s->sort_capacity) {
-        uint32_t c = 64;
-
-        while (c < n)
-            c *= 2;
-        free(s->sort_records);
-        free(s->sort_pairs);
-        s->sort_records = sim_must(malloc(c * sizeof *s->sort_records));
-        s->sort_pairs = sim_must(malloc(2 * (size_t)c * sizeof *s->sort_pairs));
-        s->sort_capacity = c;
-    }
+    first->order &= ~SIM_UNSORTED;
+    while (lane->head + n != lane->tail && lane->ring[(lane->head + n) & lane->mask].at_ps == first->at_ps)
+        n++;
+    if (n > s->sort_capacity)
+        sort_room(s, n);
     for (uint32_t i = 0; i < n; i++) {
         const struct sim_record *r = &lane->ring[(lane->head + i) & lane->mask];
 
@@ -156,27 +165,6 @@ void sim_lane_sort_run(struct sim *s, struct sim_lane *lane)
     p = sort_pairs(s->sort_pairs, s->sort_pairs + s->sort_capacity, n);
     for (uint32_t i = 0; i < n; i++)
         lane->ring[(lane->head + i) & lane->mask] = s->sort_records[p[i].at];
-    lane->dirty = false;
-}
-
-void sim_lane_open_run(struct sim *s, struct sim_lane *lane)
-{
-    const struct sim_record *r = &lane->ring[lane->head & lane->mask];
-    bool sorted = true;
-    uint32_t i = lane->head + 1;
-
-    for (; i != lane->tail; i++) {
-        const struct sim_record *n = &lane->ring[i & lane->mask];
-
-        if (n->at_ps != r->at_ps)
-            break;
-        sorted &= sim_less(r->at_ps, r->key, r->order, n->at_ps, n->key, n->order);
-        r = n;
-    }
-    lane->run_end = i;
-    lane->dirty = false;
-    if (SIM_UNLIKELY(!sorted))
-        sim_lane_sort_run(s, lane);
 }
 
 bool sim_key_less(int64_t at_ps, uint64_t key_a, uint64_t order_a, uint64_t key_b, uint64_t order_b)

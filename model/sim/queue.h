@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /** Inside of struct sim; for the sim room's own files only.
  *
- *  A lane is a ring of records in order of time. Records of equal time form a run. Only the first run of a lane
- *  need be in key order: it is sorted when it comes to the front, and again before its first record is taken if
- *  records came to it meanwhile. A positive delay makes that complete: when a run's time has come, nothing joins it.
+ *  A lane is a ring of records in order of time. Records of equal time form a run. A record that joins a run out of order marks its first
+ *  record; the run is then sorted when it comes to the front, or before its first record is taken if that came while it was there.
+ *  A positive delay makes that complete: when a run's time has come, nothing joins it.
  *
  *  The lanes that hold records, and the heap, stand in a line in order of their earliest records (heads): the first has
  *  the next event. A line, not a tree: the lane of the last event is most often the next one's too, and few lanes
@@ -21,6 +21,7 @@
 #define SIM_LANES_MAX 63
 #define SIM_FN_SLOTS 1024       /* distinct event functions: at most half of that */
 #define SIM_LANE_HASH 128
+#define SIM_UNSORTED UINT64_C(0x8000) /* with a run's first record: the run is out of order */
 
 #define SIM_HALT_STOP 1
 #define SIM_HALT_INTERRUPT 2
@@ -29,16 +30,17 @@
 #define SIM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SIM_NOINLINE __attribute__((noinline)) /* kept out of functions that mostly do without its registers */
 
-/** order: insertion number << 16 | slot of the function in sim.fns. */
+/** order: insertion number << 16 | SIM_UNSORTED | slot of the function in sim.fns. */
 struct sim_record { int64_t at_ps; uint64_t key, order; void *ctx, *arg; };
 _Static_assert(sizeof(struct sim_record) == 40, "records are what the queue's memory traffic consists of");
 
 struct sim_lane {
     struct sim_record *ring;
-    uint32_t mask, head, tail;  /* free running; tail - head records */
-    uint32_t run_end;           /* end of the first run */
+    uint32_t mask, head, tail;  /* free running; tail - head records. A lane without delay has no ring, and UINT32_MAX for a mask */
+    uint32_t last_run;          /* where the last run begins */
     int64_t  delay_ps;
-    bool     dirty;             /* the first run is out of order; the head is still its least */
+    int64_t  last_ps;           /* of the record that came last, also if it is gone */
+    uint64_t last_key;
 };
 
 /** The earliest record of a lane, or of the heap (lane NULL). */
@@ -146,8 +148,7 @@ static inline void sim_line_earlier(struct sim *s, const struct sim_head *v, boo
         s->earlier(s->earlier_ctx, v->at_ps);
 }
 
-/** The records from the head on are the first run: put it in order and set run_end; the lane is not empty. */
-void sim_lane_open_run(struct sim *s, struct sim_lane *lane);
+/** Put the first run in order; the lane is not empty. */
 void sim_lane_sort_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_grow(struct sim_lane *lane);
 /** The memory, or the end of the process with a word where there is none. */
@@ -158,7 +159,7 @@ static inline uint32_t sim_fn_hash(sim_fn *fn)
 {
     return (uint32_t)(((uintptr_t)fn * UINT64_C(0x9e3779b97f4a7c15)) >> 54);
 }
-_Static_assert(SIM_FN_SLOTS == 1 << (64 - 54), "the hash gives a slot");
+_Static_assert(SIM_FN_SLOTS == 1 << (64 - 54) && SIM_FN_SLOTS <= SIM_UNSORTED, "the hash gives a slot, and there is a bit above it");
 
 /** Run the heap's earliest event, which is the next one. */
 void sim_heap_step(struct sim *s);

@@ -43,45 +43,52 @@ uint64_t sim_seed(const struct sim *s)
     return s->seed;
 }
 
-static inline void append(struct sim *s, struct sim_lane *lane, uint64_t key, uint64_t slot, void *ctx, void *arg)
+/* The lane's last record may be out of order in its run: before the one before it, or before the lane's head. */
+static SIM_NOINLINE void join_run(struct sim *s, struct sim_lane *lane)
 {
-    struct sim_record *r = &lane->ring[lane->tail++ & lane->mask];
+    const struct sim_record *r = &lane->ring[(lane->tail - 1) & lane->mask], *before = &lane->ring[(lane->tail - 2) & lane->mask];
+    struct sim_head v = { r->at_ps, r->key, r->order, lane };
 
-    s->order += UINT64_C(1) << 16;
-    r->at_ps = s->now_ps + lane->delay_ps;
-    r->key = key;
-    r->order = s->order | slot;
+    if (!sim_less(r->at_ps, r->key, r->order, before->at_ps, before->key, before->order))
+        return;
+    lane->ring[lane->last_run & lane->mask].order |= SIM_UNSORTED;
+    if (lane->last_run == lane->head && sim_head_less(&v, &s->line[sim_line_place(s, lane)]))
+        sim_line_earlier(s, &v, false);
+}
+
+static SIM_NOINLINE void fill_lane(struct sim *s, struct sim_lane *lane)
+{
+    const struct sim_record *r = &lane->ring[lane->head & lane->mask];
+    struct sim_head v = { r->at_ps, r->key, r->order, lane };
+
+    sim_line_earlier(s, &v, true);
+}
+
+/* What an empty lane had last is in the past, so a run never seems to go on there. */
+static inline __attribute__((always_inline)) void append(struct sim *s, struct sim_lane *lane, uint64_t key, uint64_t slot, void *ctx, void *arg)
+{
+    uint32_t at = lane->tail++;
+    struct sim_record *r = &lane->ring[at & lane->mask];
+    uint64_t last_key = lane->last_key;
+
+    r->key = lane->last_key = key;
     r->ctx = ctx;
     r->arg = arg;
-}
-
-/* The lane was empty or held one run: its last record, which is new, may be its first. */
-static SIM_NOINLINE void front_run_grew(struct sim *s, struct sim_lane *lane)
-{
-    uint32_t at = lane->tail - 1;
-    const struct sim_record *r = &lane->ring[at & lane->mask];
-    struct sim_head v = { r->at_ps, r->key, r->order, lane };
-    bool first = lane->head == at;
-
-    if (first) {
-        lane->dirty = false;
-    } else {
-        const struct sim_record *last = &lane->ring[(at - 1) & lane->mask];
-        uint64_t key = sim_key_at(r->key, r->at_ps);
-        const struct sim_head *head;
-
-        if (last->at_ps != r->at_ps)
-            return;
-        lane->dirty |= key < sim_key_at(last->key, r->at_ps);
-        head = &s->line[sim_line_place(s, lane)];
-        if (key >= sim_key_at(head->key, head->at_ps)) {
-            lane->run_end = lane->tail;
-            return;
-        }
+    s->order += UINT64_C(1) << 16;
+    r->order = s->order | slot;
+    r->at_ps = s->now_ps + lane->delay_ps;
+    if (lane->last_ps == r->at_ps) {
+        if (SIM_UNLIKELY(key >> 40 <= last_key >> 40))
+            join_run(s, lane);
+        return;
     }
-    lane->run_end = lane->tail;
-    sim_line_earlier(s, &v, first);
+    lane->last_ps = r->at_ps;
+    lane->last_run = at;
+    if (SIM_UNLIKELY(at == lane->head))
+        fill_lane(s, lane);
 }
+
+static inline bool is_full(const struct sim_lane *lane) { return (int32_t)(lane->tail - lane->head) > (int32_t)lane->mask; }
 
 static SIM_NOINLINE void push_unusual(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
 {
@@ -91,24 +98,19 @@ static SIM_NOINLINE void push_unusual(struct sim *s, struct sim_lane *lane, uint
         sim_at(s, s->now_ps, key, fn, ctx, arg);
         return;
     }
-    if (lane->tail - lane->head > lane->mask)
+    if (is_full(lane))
         sim_lane_grow(lane);
     append(s, lane, key, slot, ctx, arg);
-    if (lane->run_end == lane->tail - 1)
-        front_run_grew(s, lane);
 }
 
 void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
 {
     uint64_t slot = sim_fn_hash(fn);
 
-    if (SIM_UNLIKELY(s->fns[slot] != fn || lane->delay_ps == 0 || lane->tail - lane->head > lane->mask)) {
+    if (SIM_UNLIKELY(s->fns[slot] != fn || is_full(lane)))
         push_unusual(s, lane, key, fn, ctx, arg);
-        return;
-    }
-    append(s, lane, key, slot, ctx, arg);
-    if (SIM_UNLIKELY(lane->run_end == lane->tail - 1))
-        front_run_grew(s, lane);
+    else
+        append(s, lane, key, slot, ctx, arg);
 }
 
 #define LANE_AHEAD 3 /* one event is shorter than a cache miss, so not the next but a later one of the lane */
@@ -127,19 +129,20 @@ void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *f
         } \
     } while (0)
 
+/* A run is out of order, or the lane becomes empty. */
 static SIM_NOINLINE void lane_step_slow(struct sim *s, struct sim_lane *lane)
 {
     struct sim_record r;
     struct sim_head v = SIM_HEAD_NEVER;
 
-    if (lane->dirty)
+    if (lane->ring[lane->head & lane->mask].order & SIM_UNSORTED)
         sim_lane_sort_run(s, lane);
     r = lane->ring[lane->head & lane->mask];
-    if (++lane->head == lane->run_end && lane->head != lane->tail)
-        sim_lane_open_run(s, lane);
-    if (lane->head != lane->tail) {
+    if (++lane->head != lane->tail) {
         const struct sim_record *n = &lane->ring[lane->head & lane->mask];
 
+        if (n->order & SIM_UNSORTED)
+            sim_lane_sort_run(s, lane);
         v = (struct sim_head){ n->at_ps, n->key, n->order, lane };
     }
     sim_line_later(s, 0, &v);
@@ -148,7 +151,7 @@ static SIM_NOINLINE void lane_step_slow(struct sim *s, struct sim_lane *lane)
     s->fns[r.order & (SIM_FN_SLOTS - 1)](s, r.ctx, r.arg);
 }
 
-/* Most often the lane's next record is in order, and takes the lane's place in the line or one of the next. */
+/* Most often the lane's next record takes the lane's place in the line or one of the next. */
 static inline __attribute__((always_inline)) void lane_step(struct sim *s, struct sim_lane *lane)
 {
     const struct sim_record *ring = lane->ring;
@@ -156,16 +159,9 @@ static inline __attribute__((always_inline)) void lane_step(struct sim *s, struc
     const struct sim_record *r = &ring[head & mask], *n = &ring[next & mask];
     struct sim_head v = { n->at_ps, n->key, n->order, lane };
 
-    if (SIM_UNLIKELY(lane->dirty) || SIM_UNLIKELY(next == tail)) {
+    if (SIM_UNLIKELY(next == tail) || SIM_UNLIKELY((r->order | n->order) & SIM_UNSORTED)) {
         lane_step_slow(s, lane);
         return;
-    }
-    if (next == lane->run_end) {
-        if (next + 1 != tail && ring[(next + 1) & mask].at_ps == v.at_ps) {
-            lane_step_slow(s, lane);
-            return;
-        }
-        lane->run_end = next + 1;
     }
     lane->head = next;
     sim_line_later(s, 0, &v);
