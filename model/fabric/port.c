@@ -47,12 +47,11 @@ static COLD void lose(struct port *port, struct pkt *p, enum fabric_drop_cause c
 
 static void push_free_event(struct port *port, const struct link_lane *l)
 {
-    uint64_t key = sim_key_port(port->node, port->index, SIM_KIND_TX);
     port->flags |= PORT_F_FREE_EVENT;
     if (LIKELY(l && l->free))
-        sim_lane_push(port->cls->sim, l->free, key, free_event, port, NULL);
+        sim_lane_push(port->cls->sim, l->free, port->free_key, free_event, port, NULL);
     else
-        sim_at(port->cls->sim, port->free_at_ps, key, free_event, port, NULL);
+        sim_at(port->cls->sim, port->free_at_ps, port->free_key, free_event, port, NULL);
 }
 
 static void transmit(struct port *port, struct pkt *p)
@@ -83,11 +82,10 @@ static void transmit(struct port *port, struct pkt *p)
     }
     if (UNLIKELY(pfc))
         at_ps = now_ps + l->whole_ps; /* the MAC takes it at once */
-    uint64_t key = sim_key_port(port->peer_node, port->peer_index, SIM_KIND_RX);
     if (LIKELY(l->arrive && (!pfc || l->whole_ps == l->arrive_ps)))
-        sim_lane_push(c->sim, l->arrive, key, arrive_event, port->peer, p);
+        sim_lane_push(c->sim, l->arrive, port->arrive_key, arrive_event, port->peer, p);
     else
-        sim_at(c->sim, at_ps, key, arrive_event, port->peer, p);
+        sim_at(c->sim, at_ps, port->arrive_key, arrive_event, port->peer, p);
 }
 
 static struct pkt *pull(struct port *port)
@@ -260,7 +258,7 @@ void port_attach(struct port *port, const struct port_ops *ops, void *owner)
 
 uint32_t port_node(const struct port *port) { return port->node; }
 uint32_t port_index(const struct port *port) { return port->index; }
-uint32_t port_peer_node(const struct port *port) { return port->peer_node; }
+uint32_t port_peer_node(const struct port *port) { return port->peer->node; }
 int64_t port_rate_bps(const struct port *port) { return port->cls->rate_bps; }
 int64_t port_propagation_ps(const struct port *port) { return port->cls->propagation_ps; }
 uint8_t port_paused_mask(const struct port *port) { return port->blocked; }

@@ -69,22 +69,22 @@ struct port {
     void    *owner;
     const struct port_ops *ops;
     int64_t  free_at_ps;
-    uint32_t node, peer_node;
-    uint16_t index, peer_index;
+    uint64_t free_key, arrive_key; /* of the event at free_at_ps, and of a frame's arrival at the peer */
+    uint16_t index;
     uint8_t  flags;              /* enum port_flag */
     uint8_t  blocked;            /* priorities that are paused */
     uint8_t  more;               /* set before pull; an owner that knows it has nothing else clears it */
-    uint8_t  heeds;              /* priorities that PFC frames may stop here */
-    uint8_t  heeds_link;         /* PAUSE of the whole link stops it */
     uint8_t  queued;             /* of a switch: priorities with packets waiting here */
     uint8_t  xoff;               /* of a switch: priorities that it has paused at the other end */
-    uint8_t  resv;
     /* line 1: receive, and the counters that every frame touches */
     struct fabric *fabric;
     struct port_pause *pause;
     struct link_impair *impair;
     struct port_stats stats;
+    uint32_t node;
     uint16_t reaction_quanta;    /* as in link_params */
+    uint8_t  heeds;              /* priorities that PFC frames may stop here */
+    uint8_t  heeds_link;         /* PAUSE of the whole link stops it */
 };
 
 /** The entry for frames of this length. */

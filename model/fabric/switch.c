@@ -12,6 +12,7 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((cold, noinline))
+#define NOINLINE __attribute__((noinline)) /* kept out of functions that mostly do without its registers */
 
 static COLD void trace(const struct fabric_switch *sw, enum sim_trace_point point, uint32_t port, uint64_t a, uint64_t b, const struct pkt *p)
 {
@@ -202,61 +203,29 @@ static void tell(const struct fabric_switch *sw, const struct port *port, uint32
 
 /* --- in --- */
 
-/* A packet that finds its port idle goes through: what it takes of the buffer it would give back at once, so it only shows in what is counted.
- * False: it does not, and nothing has changed. */
-static inline __attribute__((always_inline)) bool goes_through(struct fabric_switch *sw, const struct port *from, struct switch_port *in, struct port *to,
-                                                               struct pkt *p, bool lossless)
+/* A packet whose egress port is known: it is dropped, or waits. */
+static inline __attribute__((always_inline)) void accept(struct fabric_switch *sw, const struct port *from, struct port *to, struct pkt *p, const bool full)
 {
-    struct mmu_use u = { .lossless = lossless, .shared = sw->shared_used };
-    if (to->queued || sw->dwrr || !port_is_idle(to, p->prio) || UNLIKELY(sim_tracing(sw->sim)))
-        return false;
-    if (lossless) {
-        u.pg = in->pg[p->prio];
-        if (UNLIKELY(u.pg.headroom || from->xoff >> p->prio & 1)) /* what leaves ends a pause, or frees headroom first */
-            return false;
-    }
-    struct mmu_answer a = mmu_admit(&sw->limits, &u, p->charged, false);
-    if (UNLIKELY(a.verdict != MMU_ADMIT))
-        return false;
-    count_peaks(sw, to, p, p->charged, sw->used + p->charged, sw->shared_used + a.shared);
-    if (lossless)
-        count_fullest(sw, in, p->prio, u.pg.reserved + u.pg.shared + p->charged, sw->shared_used);
-    if (UNLIKELY(p->flags & PKT_F_INT))
-        tell(sw, to, 0, p);
-    port_send_now(to, p);
-    return true;
-}
-
-/* A packet whose egress port and priority are known: it is dropped, or waits. */
-static inline __attribute__((always_inline)) void accept(struct fabric_switch *sw, const struct port *from, struct pkt *p, uint32_t out, const bool full)
-{
-    struct switch_port *in = &sw->port[from->index], *o = &sw->port[out];
-    struct port *to = sw->link[out];
+    struct switch_port *in = &sw->port[from->index], *o = &sw->port[to->index];
     struct switch_queue *q = &o->queue[p->prio];
     bool lossless = (full ? in->lossless : sw->lossless) >> p->prio & 1, marking = sw->ecn >> p->prio & 1;
-    p->charged = LIKELY(sw->cell == 1) ? p->frame_len : (p->frame_len + sw->cell - 1) / sw->cell * sw->cell;
-    uint64_t red_bytes = full ? switch_aqm_average(sw, o, p->prio) : 0;
+    uint64_t red_bytes = full ? switch_aqm_average(sw, o, p->prio) : q->bytes;
     if (full && UNLIKELY(o->extra->storm >> p->prio & 1) && sw->params.watchdog.action == SWITCH_WATCHDOG_DROP) {
-        fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_WATCHDOG);
+        fabric_drop(sw->fabric, sw->node, to->index, p, FABRIC_DROP_WATCHDOG);
         return;
     }
-    if ((marking && !PKT_ECT(p) && !lossless && UNLIKELY(aqm_drops(sw, o, q, full ? red_bytes : q->bytes, p))) || (full && !lossless && switch_pie_drops(sw, o, p))) {
-        fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_AQM);
+    if ((marking && !PKT_ECT(p) && !lossless && UNLIKELY(aqm_drops(sw, o, q, red_bytes, p))) || (full && !lossless && switch_pie_drops(sw, o, p))) {
+        fabric_drop(sw->fabric, sw->node, to->index, p, FABRIC_DROP_AQM);
         return;
-    }
-    if (!full) {
-        if (goes_through(sw, from, in, to, p, lossless))
-            return;
-        red_bytes = q->bytes;
     }
     if (UNLIKELY(!admit(sw, in, o, p, lossless, full))) {
-        fabric_drop(sw->fabric, sw->node, out, p, FABRIC_DROP_BUFFER);
+        fabric_drop(sw->fabric, sw->node, to->index, p, FABRIC_DROP_BUFFER);
         return;
     }
     /* RED looks at the queue that the packet meets, its own bytes excluded. */
     if (marking && UNLIKELY(red_bytes > sw->kmin) && PKT_ECT(p) && p->ecn != 3 && !sw->ecn_dequeue
         && chance(o, mmu_red(red_bytes, sw->kmin, sw->kmax, sw->pmax_32)))
-        switch_mark(sw, out, q->bytes, p);
+        switch_mark(sw, to->index, q->bytes, p);
     if (full) {
         p->stamp_ps = sim_now(sw->sim);
         if (!q->head)
@@ -264,6 +233,44 @@ static inline __attribute__((always_inline)) void accept(struct fabric_switch *s
     }
     enqueue(sw, to, q, p);
     port_kick(to);
+}
+
+static NOINLINE void wait_turn(struct fabric_switch *sw, const struct port *from, struct port *to, struct pkt *p)
+{
+    accept(sw, from, to, p, false);
+}
+
+/* A packet that finds its port idle goes through: what it takes of the buffer it would give back at once, so it only shows in what is counted. */
+static NOINLINE void go_through(struct fabric_switch *sw, const struct port *from, struct port *to, struct pkt *p)
+{
+    bool lossless = sw->lossless >> p->prio & 1;
+    struct switch_port *in = &sw->port[from->index];
+    struct mmu_use u = { .lossless = lossless, .shared = sw->shared_used };
+    if (lossless)
+        u.pg = in->pg[p->prio];
+    struct mmu_answer a = mmu_admit(&sw->limits, &u, p->charged, false);
+    if (UNLIKELY(a.verdict != MMU_ADMIT)) {
+        wait_turn(sw, from, to, p);
+        return;
+    }
+    count_peaks(sw, to, p, p->charged, sw->used + p->charged, sw->shared_used + a.shared);
+    if (lossless)
+        count_fullest(sw, in, p->prio, u.pg.reserved + u.pg.shared + p->charged, sw->shared_used);
+    if (UNLIKELY(p->flags & PKT_F_INT))
+        tell(sw, to, 0, p);
+    port_send_now(to, p);
+}
+
+/* May it? What leaves an ingress in its headroom, or one that has paused its sender, changes that; an unmarkable packet may be dropped. */
+static inline bool may_go_through(const struct fabric_switch *sw, const struct port *from, const struct port *to, const struct pkt *p)
+{
+    bool held = (from->xoff | (PKT_ECT(p) ? 0 : sw->ecn & ~sw->lossless)) >> p->prio & 1;
+    return !(to->queued | sw->dwrr | held) && port_is_idle(to, p->prio) && LIKELY(!sim_tracing(sw->sim));
+}
+
+static inline uint32_t in_cells(const struct fabric_switch *sw, uint32_t len)
+{
+    return LIKELY(sw->cell == 1) ? len : (len + sw->cell - 1) / sw->cell * sw->cell;
 }
 
 static void arrive(void *owner, struct port *port, struct pkt *p)
@@ -285,7 +292,12 @@ static void arrive(void *owner, struct port *port, struct pkt *p)
         return;
     }
     p->ttl--;
-    accept(sw, port, p, (uint32_t)out, false);
+    p->charged = in_cells(sw, p->frame_len);
+    struct port *to = sw->link[out];
+    if (may_go_through(sw, port, to, p))
+        go_through(sw, port, to, p);
+    else
+        wait_turn(sw, port, to, p);
 }
 
 /* --- in, with the rarer features --- */
@@ -343,7 +355,8 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
         fabric_remark(sw->fabric, p, sw->params.remark_dscp[p->prio]);
     if (sw->params.remark_pcp[p->prio] != SWITCH_KEEP && (p->flags & PKT_F_VLAN))
         p->pcp = sw->params.remark_pcp[p->prio];
-    accept(sw, port, p, (uint32_t)out, true);
+    p->charged = in_cells(sw, p->frame_len);
+    accept(sw, port, sw->link[out], p, true);
 }
 
 static void arrive_through(struct sim *s, void *ctx, void *arg)

@@ -19,9 +19,10 @@
 #include "trace.h"
 
 #define SIM_LANES_MAX 63
-#define SIM_FN_SLOTS 1024       /* distinct event functions: at most half of that */
+#define SIM_FN_BITS 10
+#define SIM_FN_SLOTS (1 << SIM_FN_BITS) /* distinct event functions: at most half of that */
 #define SIM_LANE_HASH 128
-#define SIM_UNSORTED UINT64_C(0x8000) /* with a run's first record: the run is out of order */
+#define SIM_UNSORTED (UINT64_C(1) << SIM_FN_BITS) /* with a run's first record: the run is out of order */
 
 #define SIM_HALT_STOP 1
 #define SIM_HALT_INTERRUPT 2
@@ -34,6 +35,7 @@
 struct sim_record { int64_t at_ps; uint64_t key, order; void *ctx, *arg; };
 _Static_assert(sizeof(struct sim_record) == 40, "records are what the queue's memory traffic consists of");
 
+/** One cache line. */
 struct sim_lane {
     struct sim_record *ring;
     uint32_t mask, head, tail;  /* free running; tail - head records. A lane without delay has no ring, and UINT32_MAX for a mask */
@@ -41,7 +43,11 @@ struct sim_lane {
     int64_t  delay_ps;
     int64_t  last_ps;           /* of the record that came last, also if it is gone */
     uint64_t last_key;
+    sim_fn  *fn;                /* of the record that came last, and its slot */
+    uint32_t slot;
 };
+
+_Static_assert(sizeof(struct sim_lane) == 64, "a cache line");
 
 /** The earliest record of a lane, or of the heap (lane NULL). */
 struct sim_head { int64_t at_ps; uint64_t key, order; struct sim_lane *lane; };
@@ -153,13 +159,8 @@ void sim_lane_sort_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_grow(struct sim_lane *lane);
 /** The memory, or the end of the process with a word where there is none. */
 void *sim_must(void *p);
-uint64_t sim_fn_add(struct sim *s, sim_fn *fn);
-
-static inline uint32_t sim_fn_hash(sim_fn *fn)
-{
-    return (uint32_t)(((uintptr_t)fn * UINT64_C(0x9e3779b97f4a7c15)) >> 54);
-}
-_Static_assert(SIM_FN_SLOTS == 1 << (64 - 54) && SIM_FN_SLOTS <= SIM_UNSORTED, "the hash gives a slot, and there is a bit above it");
+/** The function's slot, its own from now on. */
+uint32_t sim_fn_slot(struct sim *s, sim_fn *fn);
 
 /** Run the heap's earliest event, which is the next one. */
 void sim_heap_step(struct sim *s);
