@@ -64,27 +64,6 @@ uint32_t sim_fn_slot(struct sim *s, sim_fn *fn)
     return i;
 }
 
-#define SORT_BLOCK 8
-
-/* Each finds its place by counting who comes before it: no branch goes by the keys. */
-static void sort_block(struct sim_pair *p, uint32_t n)
-{
-    struct sim_pair in[SORT_BLOCK];
-    uint32_t place[SORT_BLOCK] = { 0 };
-
-    for (uint32_t i = 0; i < n; i++) {
-        in[i] = p[i];
-        for (uint32_t j = 0; j < i; j++) {
-            uint32_t after = in[j].key <= in[i].key;
-
-            place[i] += after;
-            place[j] += 1 - after;
-        }
-    }
-    for (uint32_t i = 0; i < n; i++)
-        p[place[i]] = in[i];
-}
-
 /* Merge two neighbouring ascending stretches, the first winning ties. Each step takes without a branch. */
 static void merge(const struct sim_pair *a, uint32_t na, uint32_t nb, struct sim_pair *out)
 {
@@ -112,14 +91,10 @@ static uint32_t ascending(const struct sim_pair *p, uint32_t from, uint32_t n)
     return i;
 }
 
-/* Natural merge sort over blocks: a run is made of few ascending stretches, one for each node that filled it in its turn. */
+/* Natural merge sort. */
 static struct sim_pair *sort_pairs(struct sim_pair *p, struct sim_pair *q, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i += SORT_BLOCK)
-        sort_block(p + i, n - i < SORT_BLOCK ? n - i : SORT_BLOCK);
-    for (;;) {
-        if (n <= SORT_BLOCK || ascending(p, 0, n) == n)
-            return p;
+    while (ascending(p, 0, n) != n) {
         for (uint32_t i = 0; i < n;) {
             uint32_t mid = ascending(p, i, n), end = mid < n ? ascending(p, mid, n) : n;
 
@@ -131,6 +106,7 @@ static struct sim_pair *sort_pairs(struct sim_pair *p, struct sim_pair *q, uint3
         p = q;
         q = t;
     }
+    return p;
 }
 
 static SIM_NOINLINE void sort_room(struct sim *s, uint32_t n)

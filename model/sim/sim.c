@@ -43,16 +43,30 @@ uint64_t sim_seed(const struct sim *s)
     return s->seed;
 }
 
-/* The lane's last record may be out of order in its run: before the one before it, or before the lane's head. */
+#define JOIN_STEPS 32 /* most records are one or two from their place; many far ones are cheaper sorted together */
+
+/* The lane's last record has joined a run: it goes to its place there, or JOIN_STEPS towards it. */
 static SIM_NOINLINE void join_run(struct sim *s, struct sim_lane *lane)
 {
-    const struct sim_record *r = &lane->ring[(lane->tail - 1) & lane->mask], *before = &lane->ring[(lane->tail - 2) & lane->mask];
-    struct sim_head v = { r->at_ps, r->key, r->order, lane };
+    struct sim_record *ring = lane->ring;
+    uint32_t mask = lane->mask, last = lane->tail - 1, first = lane->last_run, at = last;
+    struct sim_record r = ring[last & mask];
+    struct sim_head v = { r.at_ps, r.key, r.order, lane };
+    uint64_t key = sim_key_at(r.key, r.at_ps);
+    uint32_t steps = ring[first & mask].order & SIM_UNSORTED ? 0 : JOIN_STEPS;
 
-    if (!sim_less(r->at_ps, r->key, r->order, before->at_ps, before->key, before->order))
-        return;
-    lane->ring[lane->last_run & lane->mask].order |= SIM_UNSORTED;
-    if (lane->last_run == lane->head && sim_head_less(&v, &s->line[sim_line_place(s, lane)]))
+    for (; at != first && last - at < steps; at--) {
+        const struct sim_record *before = &ring[(at - 1) & mask];
+
+        if (key >= sim_key_at(before->key, before->at_ps))
+            break;
+        ring[at & mask] = *before;
+    }
+    ring[at & mask] = r;
+    lane->last_key = ring[last & mask].key;
+    if (SIM_UNLIKELY(last - at == steps && at != first))
+        ring[first & mask].order |= SIM_UNSORTED;
+    if (first == lane->head && sim_head_less(&v, &s->line[sim_line_place(s, lane)]))
         sim_line_earlier(s, &v, false);
 }
 
