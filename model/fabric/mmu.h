@@ -161,14 +161,14 @@ static inline void mmu_release(struct mmu_pg *pg, uint32_t len, struct mmu_answe
 }
 
 /** RED's line: the chance, in 1/2^32, that a packet meeting a queue of q bytes is marked or dropped; 2^32 is always.
- *  0 up to kmin, then straight to pmax at kmax, always above it. */
+ *  0 up to kmin, then straight to pmax at kmax, always above it. kmax < 2^32, pmax_32 <= 2^32. */
 static inline uint64_t mmu_red(uint64_t q, uint64_t kmin, uint64_t kmax, uint64_t pmax_32)
 {
     if (q <= kmin)
         return 0;
     if (q > kmax)
         return UINT64_C(1) << 32;
-    return (uint64_t)((__uint128_t)pmax_32 * (q - kmin) / (kmax - kmin));
+    return pmax_32 * (q - kmin) / (kmax - kmin);
 }
 
 #endif

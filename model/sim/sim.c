@@ -127,11 +127,10 @@ void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *f
 
 #define LANE_AHEAD 3 /* one event is shorter than a cache miss, so not the next but a later one of the lane */
 
-/* While an event runs, the objects of a later one come from memory, and the records of still later ones. No function: gcc takes one
+/* While an event runs, the objects of a later one come from memory. (Records come in order, as processors foresee.) No function: gcc takes one
  * that only prefetches for one without effect and drops its calls. */
 #define LOOK_AHEAD(ring, mask, head, tail) \
     do { \
-        __builtin_prefetch(&(ring)[((head) + 3 * LANE_AHEAD) & (mask)]); \
         if ((tail) - (head) > LANE_AHEAD) { \
             const struct sim_record *ahead = &(ring)[((head) + LANE_AHEAD) & (mask)]; \
             __builtin_prefetch(ahead->arg); \
