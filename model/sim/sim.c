@@ -58,7 +58,7 @@ static SIM_NOINLINE void join_run(struct sim *s, struct sim_lane *lane)
     for (; at != first && last - at < steps; at--) {
         const struct sim_record *before = &ring[(at - 1) & mask];
 
-        if (key >= sim_key_at(before->key, before->at_ps))
+        if (before->key >> 40 < key >> 40 || (before->key >> 40 == key >> 40 && sim_key_at(before->key, before->at_ps) <= key))
             break;
         ring[at & mask] = *before;
     }
