@@ -215,11 +215,9 @@ int fabric_connect(struct fabric *f, uint32_t a, uint32_t b, const struct link_p
 
 static void finish_port(struct port *p)
 {
-    p->free_key = sim_key_port(p->node, p->index, SIM_KIND_TX);
-    p->arrive_key = sim_key_port(p->peer->node, p->peer->index, SIM_KIND_RX);
     if (p->reaction_quanta == LINK_REACTION_BY_RATE)
         p->reaction_quanta = (uint16_t)headroom_reaction_quanta(p->cls->rate_bps);
-    p->flags |= PORT_F_READY;
+    port_finish(p);
     if (cut_bytes(p->fabric, p->node))
         p->flags |= PORT_F_CUT;
 }

@@ -66,6 +66,20 @@ static inline void fabric_count_sent(struct fabric *f, const struct pkt *p)
     f->audit.sent_bytes[c] += p->frame_len;
 }
 
+/* --- arrivals, for port.c and switch.c --- */
+
+/** A frame has come in: the begin of an arrival's event. NULL: it is nobody's any more. */
+static inline struct pkt *port_arrived(struct sim *s, struct port *port, struct pkt *p)
+{
+    port->stats.rx_packets++;
+    port->stats.rx_bytes += p->frame_len;
+    if (__builtin_expect(sim_tracing(s) || (p->flags & PKT_F_CORRUPT) || p->kind == PKT_PFC || (port->fabric->watch & FABRIC_WATCH_ARRIVAL), 0)
+        && !(p = port_arrive_unusual(port, p)))
+        return NULL;
+    p->in_port = port->index;
+    return p;
+}
+
 /** The fabric goes: frees the packets (arg) of its ports' (ctx) pending events of function fn. */
 void fabric_free_carried(struct fabric *f, sim_fn *fn);
 

@@ -12,6 +12,7 @@
 #define COLD __attribute__((cold, noinline))
 
 static void arrive_event(struct sim *s, void *ctx, void *arg);
+static inline sim_fn *arrive_event_of(const struct port *port) { return port->ops && port->ops->arrive_event ? port->ops->arrive_event : arrive_event; }
 static void free_event(struct sim *s, void *ctx, void *arg);
 
 static COLD void trace(const struct port *port, enum sim_trace_point point, const struct pkt *p, uint64_t a, uint64_t b)
@@ -49,7 +50,7 @@ static void push_free_event(struct port *port, const struct link_lane *l)
 {
     port->flags |= PORT_F_FREE_EVENT;
     if (LIKELY(l && l->free))
-        sim_lane_push(port->cls->sim, l->free, port->free_key, free_event, port, NULL);
+        sim_lane_push(port->cls->sim, l->free, port->free_key, port->free_fn, port, NULL);
     else
         sim_at(port->cls->sim, port->free_at_ps, port->free_key, free_event, port, NULL);
 }
@@ -83,9 +84,9 @@ static void transmit(struct port *port, struct pkt *p)
     if (UNLIKELY(pfc))
         at_ps = now_ps + l->whole_ps; /* the MAC takes it at once */
     if (LIKELY(l->arrive && (!pfc || l->whole_ps == l->arrive_ps)))
-        sim_lane_push(c->sim, l->arrive, port->arrive_key, arrive_event, port->peer, p);
+        sim_lane_push(c->sim, l->arrive, port->arrive_key, port->arrive_fn, port->peer, p);
     else
-        sim_at(c->sim, at_ps, port->arrive_key, arrive_event, port->peer, p);
+        sim_at(c->sim, at_ps, port->arrive_key, arrive_event_of(port->peer), port->peer, p);
 }
 
 static struct pkt *pull(struct port *port)
@@ -214,7 +215,7 @@ static __attribute__((noinline)) void arrive_at_host(struct port *port, struct p
 }
 
 /* NULL: somebody has taken it already. */
-static COLD struct pkt *arrive_unusual(struct port *port, struct pkt *p)
+COLD struct pkt *port_arrive_unusual(struct port *port, struct pkt *p)
 {
     if (sim_tracing(port->cls->sim))
         trace(port, SIM_TRACE_FRAME_RX, p, p->frame_len, p->prio);
@@ -234,14 +235,10 @@ static COLD struct pkt *arrive_unusual(struct port *port, struct pkt *p)
 static void arrive_event(struct sim *s, void *ctx, void *arg)
 {
     struct port *port = ctx;
-    struct pkt *p = arg;
+    struct pkt *p = port_arrived(s, port, arg);
 
-    port->stats.rx_packets++;
-    port->stats.rx_bytes += p->frame_len;
-    if (UNLIKELY(sim_tracing(s) || (p->flags & PKT_F_CORRUPT) || p->kind == PKT_PFC || (port->fabric->watch & FABRIC_WATCH_ARRIVAL))
-        && !(p = arrive_unusual(port, p)))
+    if (!p)
         return;
-    p->in_port = port->index;
     if (port->flags & PORT_F_HOST)
         arrive_at_host(port, p);
     else
@@ -254,6 +251,16 @@ void port_attach(struct port *port, const struct port_ops *ops, void *owner)
 {
     port->ops = ops;
     port->owner = owner;
+    port->peer->arrive_fn = sim_fn_number(port->cls->sim, arrive_event_of(port));
+}
+
+void port_finish(struct port *port)
+{
+    port->free_key = sim_key_port(port->node, port->index, SIM_KIND_TX);
+    port->arrive_key = sim_key_port(port->peer->node, port->peer->index, SIM_KIND_RX);
+    port->free_fn = sim_fn_number(port->cls->sim, free_event);
+    port->arrive_fn = sim_fn_number(port->cls->sim, arrive_event_of(port->peer));
+    port->flags |= PORT_F_READY;
 }
 
 uint32_t port_node(const struct port *port) { return port->node; }

@@ -26,6 +26,8 @@ struct port_ops {
     void (*arrive)(void *owner, struct port *port, struct pkt *p);
     /** A priority stops or resumes; may be NULL. */
     void (*paused)(void *owner, struct port *port, unsigned prio, bool stop);
+    /** The event of an arrival itself (port, packet), for an owner in this room: arrive is not called then. */
+    sim_fn *arrive_event;
 };
 
 /** Counters as `ethtool -S` names them. */

@@ -80,6 +80,7 @@ struct port {
     struct fabric *fabric;
     struct port_pause *pause;
     struct link_impair *impair;
+    uint32_t free_fn, arrive_fn; /* numbers of the event functions that go with the keys */
     struct port_stats stats;
     uint32_t node;
     uint16_t reaction_quanta;    /* as in link_params */
@@ -106,6 +107,10 @@ static inline bool port_is_idle(const struct port *port, unsigned prio)
 {
     return !(port->flags & (PORT_F_FREE_EVENT | PORT_F_PULLING | PORT_F_PFC_WAITS)) && !(port->blocked >> prio & 1) && sim_now(port->cls->sim) >= port->free_at_ps;
 }
+/** What seldom befalls an arriving frame; NULL: it is nobody's any more. */
+struct pkt *port_arrive_unusual(struct port *port, struct pkt *p);
+/** The port has its peer. */
+void port_finish(struct port *port);
 /** Send a packet of an idle port whose owner has nothing else for it. */
 void port_send_now(struct port *port, struct pkt *p);
 

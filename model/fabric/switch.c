@@ -273,9 +273,13 @@ static inline uint32_t in_cells(const struct fabric_switch *sw, uint32_t len)
     return LIKELY(sw->cell == 1) ? len : (len + sw->cell - 1) / sw->cell * sw->cell;
 }
 
-static void arrive(void *owner, struct port *port, struct pkt *p)
+static void arrive_event(struct sim *s, void *ctx, void *arg)
 {
-    struct fabric_switch *sw = owner;
+    struct port *port = ctx;
+    struct fabric_switch *sw = port->owner;
+    struct pkt *p = port_arrived(s, port, arg);
+    if (UNLIKELY(!p))
+        return;
     int out = route_lookup(sw->route, &sw->table, sw->node, pkt_node_of_addr(p->dst), p->flow_hash);
 
     p->prio = sw->prio_of[p->dscp & 63];
@@ -497,10 +501,12 @@ static void paused(void *owner, struct port *port, unsigned prio, bool stop)
         deadlock_watch(sw->fabric);
 }
 
-const struct port_ops switch_port_ops = { pull, arrive, paused }, switch_full_ops = { pull_full, arrive_full, paused };
+const struct port_ops switch_port_ops = { .pull = pull, .paused = paused, .arrive_event = arrive_event };
+const struct port_ops switch_full_ops = { .pull = pull_full, .arrive = arrive_full, .paused = paused };
 
 void switch_free_inside(struct fabric *f)
 {
+    fabric_free_carried(f, arrive_event);
     fabric_free_carried(f, arrive_through);
     fabric_free_carried(f, leave_middlebox);
 }

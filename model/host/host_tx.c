@@ -6,7 +6,7 @@
 #include "host_internal.h"
 #include "../wire/codec.h"
 
-const struct port_ops host_port_ops = { host_tx_pull, host_rx_arrive, host_tx_paused };
+const struct port_ops host_port_ops = { .pull = host_tx_pull, .arrive = host_rx_arrive, .paused = host_tx_paused };
 
 static bool is_control(const struct pkt *p)
 {

@@ -25,8 +25,7 @@ struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps)
             return s->lanes[s->lane_hash[h] - 1];
     if (s->lane_count == SIM_LANES_MAX)
         return NULL;
-    lane = sim_must(aligned_alloc(64, sizeof *lane));
-    *lane = (struct sim_lane){ 0 };
+    lane = sim_must(calloc(1, sizeof *lane));
     if (delay_ps > 0)
         lane->ring = sim_must(malloc(16 * sizeof *lane->ring));
     lane->mask = delay_ps > 0 ? 15 : UINT32_MAX;
@@ -49,7 +48,7 @@ void sim_lane_grow(struct sim_lane *lane)
     lane->mask = mask;
 }
 
-uint32_t sim_fn_slot(struct sim *s, sim_fn *fn)
+uint32_t sim_fn_number(struct sim *s, sim_fn *fn)
 {
     uint32_t i = (uint32_t)(((uintptr_t)fn * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - SIM_FN_BITS));
 

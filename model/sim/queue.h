@@ -31,11 +31,10 @@
 #define SIM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SIM_NOINLINE __attribute__((noinline)) /* kept out of functions that mostly do without its registers */
 
-/** order: insertion number << 16 | SIM_UNSORTED | slot of the function in sim.fns. */
+/** order: insertion number << 16 | SIM_UNSORTED | number of the function. */
 struct sim_record { int64_t at_ps; uint64_t key, order; void *ctx, *arg; };
 _Static_assert(sizeof(struct sim_record) == 40, "records are what the queue's memory traffic consists of");
 
-/** One cache line. */
 struct sim_lane {
     struct sim_record *ring;
     uint32_t mask, head, tail;  /* free running; tail - head records. A lane without delay has no ring, and UINT32_MAX for a mask */
@@ -43,11 +42,7 @@ struct sim_lane {
     int64_t  delay_ps;
     int64_t  last_ps;           /* of the record that came last, also if it is gone */
     uint64_t last_key;
-    sim_fn  *fn;                /* of the record that came last, and its slot */
-    uint32_t slot;
 };
-
-_Static_assert(sizeof(struct sim_lane) == 64, "a cache line");
 
 /** The earliest record of a lane, or of the heap (lane NULL). */
 struct sim_head { int64_t at_ps; uint64_t key, order; struct sim_lane *lane; };
@@ -83,7 +78,7 @@ struct sim {
     void   (*earlier)(void *ctx, int64_t next_ps);
     void    *earlier_ctx;
     struct sim_heap heap;
-    sim_fn  *fns[SIM_FN_SLOTS];
+    sim_fn  *fns[SIM_FN_SLOTS]; /* by number: a hash of the address, or the next free */
     uint32_t fn_count;
     struct sim_lane *lanes[SIM_LANES_MAX];
     uint16_t lane_hash[SIM_LANE_HASH];
@@ -159,8 +154,6 @@ void sim_lane_sort_run(struct sim *s, struct sim_lane *lane);
 void sim_lane_grow(struct sim_lane *lane);
 /** The memory, or the end of the process with a word where there is none. */
 void *sim_must(void *p);
-/** The function's slot, its own from now on. */
-uint32_t sim_fn_slot(struct sim *s, sim_fn *fn);
 
 /** Run the heap's earliest event, which is the next one. */
 void sim_heap_step(struct sim *s);

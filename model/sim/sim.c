@@ -79,7 +79,7 @@ static SIM_NOINLINE void fill_lane(struct sim *s, struct sim_lane *lane)
 }
 
 /* What an empty lane had last is in the past, so a run never seems to go on there. */
-static inline __attribute__((always_inline)) void append(struct sim *s, struct sim_lane *lane, uint64_t key, void *ctx, void *arg)
+static inline __attribute__((always_inline)) void append(struct sim *s, struct sim_lane *lane, uint64_t key, uint32_t fn, void *ctx, void *arg)
 {
     uint32_t at = lane->tail++;
     struct sim_record *r = &lane->ring[at & lane->mask];
@@ -89,7 +89,7 @@ static inline __attribute__((always_inline)) void append(struct sim *s, struct s
     r->ctx = ctx;
     r->arg = arg;
     s->order += UINT64_C(1) << 16;
-    r->order = s->order | lane->slot;
+    r->order = s->order | fn;
     r->at_ps = s->now_ps + lane->delay_ps;
     if (lane->last_ps == r->at_ps) {
         if (SIM_UNLIKELY(key >> 40 <= last_key >> 40))
@@ -104,25 +104,22 @@ static inline __attribute__((always_inline)) void append(struct sim *s, struct s
 
 static inline bool is_full(const struct sim_lane *lane) { return (int32_t)(lane->tail - lane->head) > (int32_t)lane->mask; }
 
-static SIM_NOINLINE void push_unusual(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
+static SIM_NOINLINE void push_unusual(struct sim *s, struct sim_lane *lane, uint64_t key, uint32_t fn, void *ctx, void *arg)
 {
     if (lane->delay_ps == 0) {
-        sim_at(s, s->now_ps, key, fn, ctx, arg);
+        sim_at(s, s->now_ps, key, s->fns[fn], ctx, arg);
         return;
     }
-    if (is_full(lane))
-        sim_lane_grow(lane);
-    lane->slot = sim_fn_slot(s, fn);
-    lane->fn = fn;
-    append(s, lane, key, ctx, arg);
+    sim_lane_grow(lane);
+    append(s, lane, key, fn, ctx, arg);
 }
 
-void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg)
+void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, uint32_t fn, void *ctx, void *arg)
 {
-    if (SIM_UNLIKELY(lane->fn != fn || is_full(lane)))
+    if (SIM_UNLIKELY(is_full(lane)))
         push_unusual(s, lane, key, fn, ctx, arg);
     else
-        append(s, lane, key, ctx, arg);
+        append(s, lane, key, fn, ctx, arg);
 }
 
 #define LANE_AHEAD 3 /* one event is shorter than a cache miss, so not the next but a later one of the lane */

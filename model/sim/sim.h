@@ -84,8 +84,11 @@ uint64_t sim_seed(const struct sim *s);
  *  it takes (then use sim_at). Lives as long as the simulation. */
 struct sim_lane *sim_lane_get(struct sim *s, int64_t delay_ps);
 
-/** Schedule fn(s, ctx, arg) at now + the lane's delay. Never fails: the queue grows or the process aborts. */
-void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, sim_fn *fn, void *ctx, void *arg);
+/** The number by which lanes know an event function, the same each time. Aborts when there are more than 512. */
+uint32_t sim_fn_number(struct sim *s, sim_fn *fn);
+
+/** Schedule fn(s, ctx, arg), given by its number, at now + the lane's delay. Never fails: the queue grows or the process aborts. */
+void sim_lane_push(struct sim *s, struct sim_lane *lane, uint64_t key, uint32_t fn, void *ctx, void *arg);
 
 /** Schedule fn(s, ctx, arg) at any time at_ps >= now. Cannot be cancelled; use a timer for that. */
 void sim_at(struct sim *s, int64_t at_ps, uint64_t key, sim_fn *fn, void *ctx, void *arg);

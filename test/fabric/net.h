@@ -130,7 +130,7 @@ static inline void net_arrive(void *owner, struct port *port, struct pkt *p)
     fabric_pkt_free(r->net->f, p);
 }
 
-static const struct port_ops net_ops = { net_pull, net_arrive, NULL };
+static const struct port_ops net_ops = { .pull = net_pull, .arrive = net_arrive };
 
 /* Add hosts 0 .. hosts-1; the caller adds switches and links, then net_finish. */
 static inline struct net *net_new(uint32_t hosts, uint32_t switches, uint64_t seed, const struct fabric_params *fp)

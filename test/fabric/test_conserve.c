@@ -234,7 +234,7 @@ static void switches_are_empty(const struct net *n, uint32_t switches, uint64_t 
                 held += p->extra ? p->extra->queue_reserved[prio] : 0;
                 held += sw->headroom_used[prio];
             }
-            if (p->xoff)
+            if (p->port->xoff)
                 fail_msg("network %llu, switch %u: port %u still pauses its sender, with an empty buffer", (unsigned long long)seed, k, i);
         }
         if (held)

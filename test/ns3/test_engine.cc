@@ -63,7 +63,7 @@ class Ring
         Ring* r = n->ring;
         Node* to = &r->m_nodes[sim_rng_below(&n->rng, (uint32_t)r->m_nodes.size())];
         sim_note(s, n->id, SIM_NOTE_DELIVER, sim_rng_u32(&n->rng));
-        sim_lane_push(s, r->m_lanes[sim_rng_below(&n->rng, 3)], sim_key_node(to->id, SIM_KIND_RX, n->id), OnToken, to, nullptr);
+        sim_lane_push(s, r->m_lanes[sim_rng_below(&n->rng, 3)], sim_key_node(to->id, SIM_KIND_RX, n->id), sim_fn_number(s, OnToken), to, nullptr);
         if (sim_rng_below(&n->rng, 2))
         {
             sim_timer_set(s, &n->timer, sim_now(s) + 1000 * sim_rng_below(&n->rng, 900));

@@ -125,7 +125,7 @@ static void act(struct bed *b)
             uintptr_t id = b->next_id += 2;
 
             add(b, sim_now(b->s) + delays[l] * b->grain_ps, key, id);
-            sim_lane_push(b->s, b->lanes[l], key, what & 1 ? on_other : on_event, b, (void *)(id + (what & 1)));
+            sim_lane_push(b->s, b->lanes[l], key, sim_fn_number(b->s, what & 1 ? on_other : on_event), b, (void *)(id + (what & 1)));
         } else if (what == 4) {
             uintptr_t id = b->next_id += 2;
 
@@ -220,7 +220,7 @@ static void a_long_run_is_sorted_once(void **state)
         for (int i = 0; i < 50000; i++) {
             uint64_t key = sim_rng_below(&rng, 1u << 30);
 
-            sim_lane_push(s, lane, key, in_order, &seen, (void *)(uintptr_t)key);
+            sim_lane_push(s, lane, key, sim_fn_number(s, in_order), &seen, (void *)(uintptr_t)key);
         }
         sim_advance(s, sim_now(s) + 1000);
     }
@@ -305,7 +305,7 @@ static void note_earlier(void *ctx, int64_t next_ps)
 static void push_sooner(struct sim *s, void *ctx, void *arg)
 {
     (void)arg;
-    sim_lane_push(s, ctx, 0, nop, NULL, NULL);
+    sim_lane_push(s, ctx, 0, sim_fn_number(s, nop), NULL, NULL);
 }
 
 static void the_driver_hears_of_earlier_events(void **state)
@@ -323,7 +323,7 @@ static void the_driver_hears_of_earlier_events(void **state)
     sim_at(s, 1001, 0, nop, NULL, NULL);
     sim_at(s, 1000, 0, nop, NULL, NULL);
     assert_int_equal(e.calls, 1);
-    sim_lane_push(s, lane, 0, push_sooner, lane, NULL);
+    sim_lane_push(s, lane, 0, sim_fn_number(s, push_sooner), lane, NULL);
     assert_true(e.at_ps == 100 && e.calls == 2);
     sim_timer_set(s, &t, 50);
     assert_true(e.at_ps == 50 && e.calls == 3);
@@ -357,7 +357,7 @@ static void churn(struct sim *s, void *ctx, void *arg)
     uint32_t r = sim_rng_below(&c->rng, 4);
 
     if (r < 2)
-        sim_lane_push(s, c->lane[r], sim_rng_below(&c->rng, 100), churn, c, arg);
+        sim_lane_push(s, c->lane[r], sim_rng_below(&c->rng, 100), sim_fn_number(s, churn), c, arg);
     else
         sim_at(s, sim_now(s) + sim_rng_below(&c->rng, 1000), 0, churn, c, arg);
     sim_timer_set(s, &c->timer[sim_rng_below(&c->rng, 64)], sim_now(s) + 5000 + r);
