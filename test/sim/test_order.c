@@ -229,6 +229,41 @@ static void a_long_run_is_sorted_once(void **state)
     sim_free(s);
 }
 
+struct burst { struct sim_lane *lane; struct seen *seen; struct sim_rng rng; };
+
+static void fill_at_random(struct sim *s, void *ctx, void *arg)
+{
+    struct burst *b = ctx;
+
+    (void)arg;
+    for (int i = 0; i < 300; i++) {
+        uint64_t key = (uint64_t)sim_rng_below(&b->rng, 20) << 40 | sim_rng_below(&b->rng, 1u << 24) << 8;
+
+        sim_lane_push(s, b->lane, key, sim_fn_number(s, in_order), b->seen, (void *)(uintptr_t)key);
+    }
+}
+
+/* Runs far out of order that wait behind others in their lanes, at one time in two lanes and the heap. */
+static void long_runs_of_two_lanes_mix(void **state)
+{
+    struct sim *s = sim_new(1);
+    struct seen seen = { 0, -1, 0 };
+    struct burst early = { .lane = sim_lane_get(s, 2000), .seen = &seen }, late = { .lane = sim_lane_get(s, 1000), .seen = &seen };
+
+    (void)state;
+    sim_rng_init(&early.rng, 6, 0, SIM_RNG_TEST);
+    sim_rng_init(&late.rng, 7, 0, SIM_RNG_TEST);
+    for (int64_t at = 0; at < 900; at += 10) {
+        sim_at(s, at, 0, fill_at_random, &early, NULL);
+        sim_at(s, at + 1000, 0, fill_at_random, &late, NULL);
+        for (uint64_t node = 0; node < 20; node++)
+            sim_at(s, at + 2000, node << 40 | 77 << 8, in_order, &seen, (void *)(uintptr_t)(node << 40 | 77 << 8));
+    }
+    sim_run(s, SIM_NEVER_PS);
+    assert_int_equal(seen.n, 90 * 620);
+    sim_free(s);
+}
+
 static void nop(struct sim *s, void *ctx, void *arg)
 {
     (void)s;
@@ -428,7 +463,7 @@ static void keys_shuffle_ports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_a_list),     cmocka_unit_test(a_long_run_is_sorted_once),
+        cmocka_unit_test(agrees_with_a_list),     cmocka_unit_test(a_long_run_is_sorted_once), cmocka_unit_test(long_runs_of_two_lanes_mix),
         cmocka_unit_test(run_ends_where_it_says), cmocka_unit_test(equal_delays_share_a_lane),
         cmocka_unit_test(the_driver_hears_of_earlier_events), cmocka_unit_test(keys_order_by_node_port_and_kind), cmocka_unit_test(keys_shuffle_ports),
         cmocka_unit_test(steady_state_allocates_nothing),
