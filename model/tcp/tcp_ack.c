@@ -97,9 +97,8 @@ void tcp_ack_enter_recovery(struct tcp_conn *c, int64_t now_ps)
     c->recover = c->nxt;
     c->force_retx = true;
     c->rescued = false;
-    c->tlp_at = SIM_NEVER_PS;
+    tcp_timer_stop_tlp(c);
     c->tlp_end = 0;
-    c->tlp_wanted = TCP_TLP_NONE;
     if (c->cc.ops->loss && !answered)
         c->cc.ops->loss(&c->cc, now_ps, tcp_ack_flight(c));
     c->cwr_until = c->nxt;
@@ -314,13 +313,11 @@ bool tcp_ack_in(struct tcp_conn *c, int64_t now_ps, const struct pkt *p, uint64_
     }
     c->fill_blocked = false;
     if (diff > 0) {
-        c->tlp_wanted = TCP_TLP_NONE;            /* a probe that has not left yet is not sent: the timer begins anew */
         tcp_timer_arm_tlp(c, now_ps);
         if (c->ops && c->ops->acked)
             c->ops->acked(c->user, now_ps, tcp_snd_una(c));
     } else if (c->board.sacked || c->ca != TCP_CA_OPEN) {
-        c->tlp_wanted = TCP_TLP_NONE;
-        c->tlp_at = SIM_NEVER_PS;
+        tcp_timer_stop_tlp(c);
     }
     return true;
 }

@@ -193,7 +193,8 @@ static void start_time_wait(struct tcp_conn *c, int64_t now_ps)
 {
     if (c->state != TCP_TIME_WAIT)
         tcp_set_state(c, now_ps, TCP_TIME_WAIT);
-    c->rto_at = c->tlp_at = c->rack_at = SIM_NEVER_PS;
+    c->rto_at = c->rack_at = SIM_NEVER_PS;
+    tcp_timer_stop_tlp(c);
     c->wait_at = now_ps + c->params->time_wait_ps;
 }
 

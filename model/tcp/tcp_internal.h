@@ -136,7 +136,9 @@ uint64_t tcp_out_window_gain(const struct tcp_conn *c);
 void tcp_timer_wake(struct endpoint *ep, int64_t now_ps);
 int64_t tcp_timer_next_ps(const struct endpoint *ep);
 void tcp_timer_sample(struct tcp_conn *c, int64_t rtt_ps);
-/** Something was sent or acknowledged: arm the probe timer (RFC 8985 7.2). */
+/** The probe timer stops; a probe that has not left yet is not sent. */
+void tcp_timer_stop_tlp(struct tcp_conn *c);
+/** Something was sent or acknowledged: the probe timer begins anew (RFC 8985 7.2), if there is to be a probe. */
 void tcp_timer_arm_tlp(struct tcp_conn *c, int64_t now_ps);
 /** After every entry: the window-probe timer runs exactly while the peer's window alone stops the sender. */
 void tcp_timer_settle(struct tcp_conn *c, int64_t now_ps);

@@ -8,10 +8,10 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v
 
 void tcp_timer_stop_all(struct tcp_conn *c)
 {
-    c->rto_at = c->tlp_at = c->rack_at = c->persist_at = c->delack_at = c->wait_at = SIM_NEVER_PS;
+    c->rto_at = c->rack_at = c->persist_at = c->delack_at = c->wait_at = SIM_NEVER_PS;
+    tcp_timer_stop_tlp(c);
     c->syn_wanted = c->probe_wanted = c->ack_now = false;
     c->nprior = 0;
-    c->tlp_wanted = TCP_TLP_NONE;
 }
 
 void tcp_timer_sample(struct tcp_conn *c, int64_t rtt_ps)
@@ -30,10 +30,16 @@ void tcp_timer_sample(struct tcp_conn *c, int64_t rtt_ps)
     c->backoff = 0;
 }
 
+void tcp_timer_stop_tlp(struct tcp_conn *c)
+{
+    c->tlp_at = SIM_NEVER_PS;
+    c->tlp_wanted = TCP_TLP_NONE;
+}
+
 void tcp_timer_arm_tlp(struct tcp_conn *c, int64_t now_ps)
 {
     const struct tcp_board *b = &c->board;
-    c->tlp_at = SIM_NEVER_PS;
+    tcp_timer_stop_tlp(c);
     if (!c->params->tlp || !c->sack_ok || c->ca != TCP_CA_OPEN || tcp_board_empty(b) || b->sacked || b->lost || c->tlp_end || c->rto_at == SIM_NEVER_PS)
         return;
     int64_t pto = c->srtt_ps ? 2 * c->srtt_ps : c->params->rto_initial_ps;
@@ -71,8 +77,7 @@ static void on_rto(struct tcp_conn *c, int64_t now_ps)
     }
     c->rto_ps = clamp(2 * c->rto_ps, p->rto_min_ps, p->rto_max_ps);   /* RFC 6298 5.5 */
     c->rto_at = now_ps + c->rto_ps;
-    c->tlp_at = SIM_NEVER_PS;
-    c->tlp_wanted = TCP_TLP_NONE;
+    tcp_timer_stop_tlp(c);
     if (opening) {
         c->syn_resent++;
         tcp_board_all_lost(&c->board);
@@ -113,7 +118,7 @@ static void on_rto(struct tcp_conn *c, int64_t now_ps)
 static void on_tlp(struct tcp_conn *c, int64_t now_ps)
 {
     uint32_t in_flight = (uint32_t)(c->board.tail - c->board.head);
-    c->tlp_at = SIM_NEVER_PS;
+    tcp_timer_stop_tlp(c);
     if (!in_flight || c->ca != TCP_CA_OPEN)
         return;
     c->counters.timer_waits++;

@@ -331,6 +331,26 @@ static void rfc8985_7_2_acknowledgement_overtakes_the_probe(void **state)
     }
 }
 
+/* A timeout comes while the probe waits: what goes first is the first that is missing, not the probe. */
+static void rfc8985_7_timeout_overtakes_the_probe(void **state)
+{
+    struct lone l;
+    (void)state;
+    lone_new(&l, "reno");
+    lone_make(&l);
+    lone_open(&l);
+    lone_write(&l, 10 * MSS);
+    lone_drain(&l);
+    struct endpoint *ep = tcp_endpoint(l.c);
+    while (tcp_counters(l.c)->timeouts == 0) {
+        l.now = ep->ops->next_wake_ps(ep);
+        ep->ops->wake(ep, l.now);
+    }
+    lone_expect(&l, TCP_ACK, 1, 1, MSS);
+    assert_int_equal(tcp_counters(l.c)->tlp_probes, 0);
+    lone_free(&l);
+}
+
 static void rfc6298_5_minimum_can_be_set(void **state)
 {
     (void)state;
@@ -503,7 +523,9 @@ int main(void)
         cmocka_unit_test(rfc6582_3_2_full_acknowledgement), cmocka_unit_test(rfc6582_3_2_partial_acknowledgement),
         cmocka_unit_test(rfc6582_3_2_recover_guards), cmocka_unit_test(rfc3042_limited_transmit), cmocka_unit_test(rfc6937_3_1_proportional_part),
         cmocka_unit_test(rfc6937_3_1_reduction_bounds), cmocka_unit_test(rfc2018_8_reneging), cmocka_unit_test(rfc2883_4_duplicates_are_reported),
-        cmocka_unit_test(rfc8985_6_2_acknowledgement_of_the_first_copy), cmocka_unit_test(rfc8985_7_probe), cmocka_unit_test(rfc8985_7_2_acknowledgement_overtakes_the_probe), cmocka_unit_test(rfc6298_5_minimum_can_be_set),
+        cmocka_unit_test(rfc8985_6_2_acknowledgement_of_the_first_copy), cmocka_unit_test(rfc8985_7_probe),
+        cmocka_unit_test(rfc8985_7_2_acknowledgement_overtakes_the_probe), cmocka_unit_test(rfc8985_7_timeout_overtakes_the_probe),
+        cmocka_unit_test(rfc6298_5_minimum_can_be_set),
         cmocka_unit_test(rfc9293_3_8_6_3_delayed_acknowledgement), cmocka_unit_test(stretched_acknowledgement),
         cmocka_unit_test(rfc9293_3_8_6_1_zero_window_probes_back_off), cmocka_unit_test(idle_restart_by_kind), cmocka_unit_test(rfc9293_3_7_4_nagle),
         cmocka_unit_test(pacing_spaces_a_window),
