@@ -8,6 +8,11 @@
 #include "port_internal.h"
 #include "switch_params.h"
 
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((cold, noinline))
+#define NOINLINE __attribute__((noinline)) /* kept out of functions that mostly do without its registers */
+
 struct fabric_switch;
 struct route;
 
@@ -73,7 +78,7 @@ static inline struct pkt *port_arrived(struct sim *s, struct port *port, struct 
 {
     port->stats.rx_packets++;
     port->stats.rx_bytes += p->frame_len;
-    if (__builtin_expect(sim_tracing(s) || (p->flags & PKT_F_CORRUPT) || p->kind == PKT_PFC || (port->fabric->watch & FABRIC_WATCH_ARRIVAL), 0)
+    if (UNLIKELY(sim_tracing(s) || (p->flags & PKT_F_CORRUPT) || p->kind == PKT_PFC || (port->fabric->watch & FABRIC_WATCH_ARRIVAL))
         && !(p = port_arrive_unusual(port, p)))
         return NULL;
     p->in_port = port->index;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "headroom.h"
+#include "mmu.h"
 #include "../wire/pkt.h"
 
 #define QUANTUM_BITS 512u
@@ -28,15 +29,13 @@ static uint64_t bytes_in(int64_t ps, int64_t rate_bps)
     return (uint64_t)((bits + per_byte - 1) / per_byte);
 }
 
-static uint64_t in_cells(uint64_t bytes, uint32_t cell) { return (bytes + cell - 1) / cell * cell; }
-
 /** Buffered bytes of `wire` bytes of back-to-back frames, at the frame size that fills most buffer. */
 static uint64_t buffered(uint64_t wire, uint32_t max_frame, uint32_t cell)
 {
-    uint64_t num = in_cells(max_frame, cell), den = max_frame + OVERHEAD;
+    uint64_t num = mmu_in_cells(max_frame, cell), den = max_frame + OVERHEAD;
     for (uint64_t below = 0; cell > 1 && below + 1 <= max_frame; below += cell) {
         uint64_t first = below + 1 > PKT_FRAME_MIN_BYTES ? below + 1 : PKT_FRAME_MIN_BYTES; /* the shortest frame of its cell count */
-        uint64_t n = in_cells(first, cell), d = first + OVERHEAD;
+        uint64_t n = mmu_in_cells(first, cell), d = first + OVERHEAD;
         if (n * den > num * d) {
             num = n;
             den = d;
@@ -57,9 +56,9 @@ void headroom_compute(const struct headroom_link *l, struct headroom_terms *t)
     uint64_t wire = t->reverse_frame + t->pause_frame + t->reaction + t->propagation + t->pipeline + t->last_frame;
     uint64_t plain = buffered(wire, frame, 1);
     t->overhead = wire - plain;
-    uint64_t rounded = in_cells(buffered(wire, frame, l->cell_bytes), l->cell_bytes);
+    uint64_t rounded = mmu_in_cells(buffered(wire, frame, l->cell_bytes), l->cell_bytes);
     t->cells = rounded - plain;
-    t->crossing_frame = in_cells(frame, l->cell_bytes);
+    t->crossing_frame = mmu_in_cells(frame, l->cell_bytes);
     t->total = rounded + t->crossing_frame;
 }
 
@@ -71,7 +70,7 @@ uint64_t headroom_exact_bytes(const struct headroom_link *l)
     uint64_t until_stop = slot + PKT_FRAME_MIN_BYTES + PKT_PREAMBLE_BYTES + (uint64_t)l->reaction_quanta * QUANTUM_BITS / 8
                         + bytes_in(2 * l->propagation_ps + l->pipeline_ps, l->rate_bps) - PKT_IFG_BYTES;
     uint64_t frames = (until_stop + slot - 1) / slot;
-    return (frames + 1) * in_cells(frame, l->cell_bytes);
+    return (frames + 1) * mmu_in_cells(frame, l->cell_bytes);
 }
 
 double headroom_vendor_bytes(int64_t rate_bps, double cable_m, uint32_t mtu_bytes)

@@ -60,6 +60,9 @@ struct mmu_answer {
     uint32_t reserved, port, queue, shared, headroom; /* where the bytes go */
 };
 
+/** What bytes take in a buffer of cells. */
+static inline uint64_t mmu_in_cells(uint64_t bytes, uint32_t cell) { return (bytes + cell - 1) / cell * cell; }
+
 /** Dynamic thresholds: alpha x what is free of the shared part (Choudhury and Hahne 1998). */
 static inline uint64_t mmu_dynamic(uint64_t alpha, const struct mmu_limits *l, uint64_t shared_used)
 {

@@ -7,10 +7,6 @@
 #include "fabric_params.h"
 #include "loss_rules.h"
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define COLD __attribute__((cold, noinline))
-
 static void arrive_event(struct sim *s, void *ctx, void *arg);
 static inline sim_fn *arrive_event_of(const struct port *port) { return port->ops && port->ops->arrive_event ? port->ops->arrive_event : arrive_event; }
 static void free_event(struct sim *s, void *ctx, void *arg);
@@ -204,7 +200,7 @@ static COLD struct pkt *arrive_watched(struct port *port, struct pkt *p)
     return (f->watch & FABRIC_WATCH_BYTES) && !(p->flags & PKT_F_CORRUPT) ? bytes_hop(f, p) : p;
 }
 
-static __attribute__((noinline)) void arrive_at_host(struct port *port, struct pkt *p)
+static NOINLINE void arrive_at_host(struct port *port, struct pkt *p)
 {
     sim_note(port->cls->sim, port->node, SIM_NOTE_DELIVER, delivery_note(p));
     if (UNLIKELY(!port->ops || !port->ops->arrive)) {

@@ -81,14 +81,14 @@ int route_lookup_slow(const struct route *r, const struct route_table *t, uint32
 /** The egress port for a packet, -1 if there is none. No branch goes by the packet: such branches cannot be foretold. */
 static inline int route_lookup(const struct route *r, const struct route_table *t, uint32_t self, uint32_t dst, uint32_t flow_hash)
 {
-    if (__builtin_expect(dst >= r->nhosts, 0))
+    if (UNLIKELY(dst >= r->nhosts))
         return -1;
     const struct route_host *h = &r->host[dst];
     struct route_span span = t->span[h->cls];
     uint32_t local = -(uint32_t)(span.first == ROUTE_LOCAL);
     uint32_t out = span.first + (uint32_t)((uint64_t)route_mix(flow_hash, t->seed) * span.count >> 32);
     out = (h->port & local) | (out & ~local);
-    return __builtin_expect(out == ROUTE_SLOW, 0) ? route_lookup_slow(r, t, self, dst, flow_hash) : (int)out;
+    return UNLIKELY(out == ROUTE_SLOW) ? route_lookup_slow(r, t, self, dst, flow_hash) : (int)out;
 }
 
 #endif

@@ -9,10 +9,6 @@
 #include "switch_internal.h"
 
 #define TAG_BYTES 4             /* of IEEE 802.1Q: no part of the IP packet */
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define COLD __attribute__((cold, noinline))
-#define NOINLINE __attribute__((noinline)) /* kept out of functions that mostly do without its registers */
 
 static COLD void trace(const struct fabric_switch *sw, enum sim_trace_point point, uint32_t port, uint64_t a, uint64_t b, const struct pkt *p)
 {
@@ -268,9 +264,9 @@ static inline bool may_go_through(const struct fabric_switch *sw, const struct p
     return !(to->queued | sw->dwrr | held) && port_is_idle(to, p->prio) && LIKELY(!sim_tracing(sw->sim));
 }
 
-static inline uint32_t in_cells(const struct fabric_switch *sw, uint32_t len)
+static inline uint32_t charge_of(const struct fabric_switch *sw, uint32_t len)
 {
-    return LIKELY(sw->cell == 1) ? len : (len + sw->cell - 1) / sw->cell * sw->cell;
+    return LIKELY(sw->cell == 1) ? len : (uint32_t)mmu_in_cells(len, sw->cell);
 }
 
 static void arrive_event(struct sim *s, void *ctx, void *arg)
@@ -296,7 +292,7 @@ static void arrive_event(struct sim *s, void *ctx, void *arg)
         return;
     }
     p->ttl--;
-    p->charged = in_cells(sw, p->frame_len);
+    p->charged = charge_of(sw, p->frame_len);
     struct port *to = sw->link[out];
     if (may_go_through(sw, port, to, p))
         go_through(sw, port, to, p);
@@ -359,7 +355,7 @@ static void route_full(struct fabric_switch *sw, struct port *port, struct pkt *
         fabric_remark(sw->fabric, p, sw->params.remark_dscp[p->prio]);
     if (sw->params.remark_pcp[p->prio] != SWITCH_KEEP && (p->flags & PKT_F_VLAN))
         p->pcp = sw->params.remark_pcp[p->prio];
-    p->charged = in_cells(sw, p->frame_len);
+    p->charged = charge_of(sw, p->frame_len);
     accept(sw, port, sw->link[out], p, true);
 }
 
